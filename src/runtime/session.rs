@@ -2,11 +2,31 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `clock` | the clock of a session: it hands the engine the timers whose moment has come |
+//! | `control` | `control.sock`: commands of people to the live session |
+//! | `effects` | performs effects: each becomes a process, a request or a look at files |
 //! | `end` | the end of a session that ended in order |
+//! | `entry` | a record on its way: vouched for, applied, with what becomes due by it, appended |
+//! | `error` | why a session could not go on |
 //! | `letters` | what lies in the inbox: commands of people who could not reach the session at its socket |
+//! | `observer` | who watches a session |
+//! | `other_runs` | commands for the other runs of the state folder while this session holds its lock |
+//! | `signals` | SIGINT, SIGTERM, and SIGHUP of a terminal that was closed |
+//! | `snapshots` | when `state.json` is written |
+//! | `stall_detector` | agents without output or a word for longer than their threshold (5) |
 
+pub mod clock;
+pub mod control;
+pub mod effects;
 mod end;
+pub mod entry;
+pub mod error;
 mod letters;
+pub mod observer;
+pub mod other_runs;
+pub mod signals;
+pub mod snapshots;
+pub mod stall_detector;
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -26,24 +46,24 @@ use rules::engine::{
 };
 use supervisor::ProcessIdentity;
 
-use super::adopt::Adopted;
-use super::agent_backends::AgentBackends;
-use super::clock::Clock;
-use super::control::{ControlAnswer, ControlRequest, ControlSocket, PendingCommand};
-use super::effects::{Executor, Message};
-use super::entry::{Due, Entry, Written, ends};
-use super::error::RunError;
-use super::foreign_runs::ForeignRuns;
-use super::git;
-use super::observer::Observer;
-use super::operator;
-use super::other_runs::Others;
-use super::protection::ReadBefore;
-use super::seen_on::SeenOn;
-use super::signals::{SessionSignals, or_never};
-use super::snapshots::Snapshots;
-use super::supervision;
-use super::worktrees::Worktrees;
+use crate::runtime::recovery::supervision;
+use crate::runtime::isolation::git;
+use crate::runtime::isolation::protection::ReadBefore;
+use crate::runtime::isolation::worktrees::Worktrees;
+use crate::runtime::outside::operator;
+use crate::runtime::recovery::adopt::Adopted;
+use crate::runtime::recovery::foreign_runs::ForeignRuns;
+use crate::runtime::work::agent_backends::AgentBackends;
+use crate::runtime::work::seen_on::SeenOn;
+use clock::Clock;
+use control::{ControlAnswer, ControlRequest, ControlSocket, PendingCommand};
+use effects::{Executor, Message};
+use entry::{Due, Entry, Written, ends};
+use error::RunError;
+use observer::Observer;
+use other_runs::Others;
+use signals::{SessionSignals, or_never};
+use snapshots::Snapshots;
 
 /// How often a quiet session says that it is alive.
 const HEARTBEAT: Duration = Duration::from_secs(60);
@@ -288,7 +308,7 @@ impl Session {
         for observer in &mut self.observers {
             observer.on_start(&self.state);
         }
-        super::notices::sweep(self.folder.state_folder().path());
+        crate::runtime::work::notices::sweep(self.folder.state_folder().path());
         let protected = self.executor.protect(&self.state, &first, &self.read);
         let confined = self.executor.confine(&self.state);
         let goes_on = matches!(first, Fact::Resume(_));

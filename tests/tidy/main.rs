@@ -301,7 +301,7 @@ fn repetitions(files: &[File]) -> Vec<Figure> {
     };
     let fields = files.iter().find_map(|file| items::public_fields(file, "TaskState"));
     let git = |file: &File| match file.path.as_str() {
-        "runtime/git.rs" => items::starts(file, "git").saturating_sub(1),
+        "runtime/isolation/git.rs" => items::starts(file, "git").saturating_sub(1),
         _ => items::starts(file, "git"),
     };
     vec![

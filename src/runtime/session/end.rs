@@ -2,8 +2,8 @@
 
 use tokio::time::{Duration, Instant};
 
-use crate::runtime::dead_letters;
-use crate::runtime::signals::{SessionSignals, or_never};
+use super::signals::{SessionSignals, or_never};
+use crate::runtime::work::dead_letters;
 use rules::engine::{self, StopCause};
 
 use super::{Ending, LAST_RETRIES, RunError, Session};

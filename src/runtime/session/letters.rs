@@ -9,7 +9,7 @@ use crate::store::{self, InboxFile, OperatorKey};
 use rules::engine::Fact;
 
 use super::{INBOX_TROUBLES_TOLD, RunError, Session};
-use crate::runtime::operator;
+use crate::runtime::outside::operator;
 
 impl Session {
     /// Takes operators' commands: for this run as inputs, the others into the journals of theirs.

@@ -1,0 +1,447 @@
+//! Asking agents: what they are asked is written, they are started or called, their reply is stored and read.
+//!
+//! | file | what |
+//! |---|---|
+//! | `command` | agents that are asked by starting a command |
+//! | `grading` | what a judge is given that grades work by a rubric, and the record of handing it over (10) |
+//! | `scoring` | what a reviewer is asked that scores work: on a panel by its dimensions, else in one number |
+
+mod command;
+mod grading;
+mod scoring;
+
+use crate::agents::cassette;
+use crate::agents::endpoint::Endpoint;
+use crate::agents::model::{Image, ModelRequest};
+use crate::agents::transport::Transport;
+use crate::executor::error::WorkError;
+use crate::executor::spool::{self, read_output};
+use crate::executor::task_command::TaskCommands;
+use crate::review::fence::TextExcerpt;
+use crate::review::judgement::{Inputs, Judgement};
+use crate::review::pictures::Picture;
+use crate::review::prompt::{JudgePrompt, panel_schema};
+use crate::review::questions::{self, About, MAX_SAID};
+use crate::review::verdict::{self, JudgeReply};
+use crate::review::{self, rubric};
+use crate::store::{AskFile, RunFolder, SpoolName};
+use rules::domain::{AgentId, Answer, AskId, FailureClass, Millis, Purpose, Timestamp};
+use rules::engine::{AskFailure, AskReply, Effect, Fact, ReplyRef, State, TaskState, prior_points, reprompt};
+use rules::judging::parser::Quoted;
+use rules::mission::Panel;
+
+use super::agent_backends::{AgentsWithoutTools, Backend};
+use super::calls::review_timeout;
+use super::reply::{self, ReplyFiles, ask_failure, nothing, unasked, write_judgement};
+use super::review_context::{Case, Judged, judged};
+use super::reviewer_tools::{self, JudgeAnswer, ToolQuestion, ToolSession, ToolSessionSetup};
+use super::stages;
+use crate::runtime::session::effects::{Executor, Message};
+
+/// One call to an agent, with what it is about as it stood when the call was decided on.
+#[derive(Clone)]
+struct Call {
+    id: AskId,
+    purpose: Purpose,
+    agent: AgentId,
+    /// For a strict reprompt of a reviewer: why its reply before could not be read.
+    strict: Option<String>,
+    commands: TaskCommands,
+    task: TaskState,
+    /// The task that the purpose names beside it.
+    dependency: Option<TaskState>,
+    /// The graded work; empty for other purposes.
+    judged: Vec<Judged>,
+}
+
+/// The prompt for an agent.
+struct AskInput {
+    prompt: JudgePrompt,
+    judgement: Judgement,
+    /// The prompt as data, for a command judge that does not read prose.
+    review: Option<Vec<u8>>,
+    /// The pictures that it is to look at. The spool knows their digests only.
+    pictures: Vec<Picture>,
+}
+
+impl AskInput {
+    /// A prompt that has no form as data.
+    fn of(prompt: String, judgement: Judgement) -> Self {
+        Self {
+            prompt: JudgePrompt::alone(prompt),
+            judgement,
+            review: None,
+            pictures: Vec::new(),
+        }
+    }
+}
+
+impl Executor {
+    /// The call with the state of its subject now.
+    fn call(
+        &self,
+        state: &State,
+        (id, purpose, agent): (AskId, Purpose, AgentId),
+        strict: Option<String>,
+    ) -> Call {
+        Call {
+            id,
+            purpose,
+            agent,
+            strict,
+            commands: self.task_commands(&state.plan, id.task, state.task(id.task).attempt.number),
+            task: state.task(id.task).clone(),
+            dependency: purpose.dependency().map(|id| state.task(id).clone()),
+            judged: match purpose {
+                Purpose::Grade { .. } => judged(state, id.task),
+                _ => Vec::new(),
+            },
+        }
+    }
+
+    /// Begins a call to an agent.
+    pub fn ask(&mut self, state: &State, effect: Effect) {
+        let Effect::Ask {
+            id,
+            purpose,
+            agent,
+            ref strict,
+            ..
+        } = effect
+        else {
+            return;
+        };
+        let call = self.call(state, (id, purpose, agent), strict.clone());
+        match self.programs.get(agent) {
+            Err(why) => {
+                let failed = AskFailure {
+                    never_began: true,
+                    ..ask_failure(FailureClass::ProviderAuth, why.to_string())
+                };
+                self.post(failure(id, failed));
+            }
+            Ok(Backend::Command(agent)) => {
+                let sender = self.sender.clone();
+                self.prepare(effect, move || call.prepare_command(&agent, sender));
+            }
+            Ok(Backend::Echo) => self.blocking(move || call.echo()),
+            Ok(Backend::Model(endpoint)) => match self.line(agent, &endpoint, call.on_record()) {
+                Err(message) => self.post(failure(id, unasked(message))),
+                Ok(line) => {
+                    let (sender, without_tools) = (self.sender.clone(), self.without_tools.clone());
+                    self.beside(async move {
+                        // After the loop has ended it is of no use.
+                        let tell = |input| drop(sender.send(Message::Fact(input)));
+                        let replied = match call.prepare(without_tools, line.is_on_record()).await {
+                            Ok((handed_over, asked)) => {
+                                handed_over.into_iter().for_each(tell);
+                                call.ask_model(&line, &endpoint, asked, tell).await
+                            }
+                            Err(why) => call.failed(why),
+                        };
+                        Ok(Message::Fact(replied))
+                    });
+                }
+            },
+        }
+    }
+}
+
+impl Call {
+    fn path(&self, file: AskFile) -> std::path::PathBuf {
+        self.commands.file(&SpoolName::Ask(self.id, file))
+    }
+
+    /// The role of the agent, in a sentence.
+    fn who(&self) -> &'static str {
+        match self.purpose {
+            Purpose::Score(_) => "reviewer",
+            _ => "agent",
+        }
+    }
+
+    /// The key of a recorded reply.
+    fn on_record(&self) -> cassette::CallKey {
+        let (stage, place) = match self.purpose {
+            Purpose::Score(place) => ("judge", vec![place.seat, place.round]),
+            Purpose::Resolve { dependency } => ("resolve", vec![dependency.0, self.resolutions()]),
+            Purpose::Approve { number, approver } => ("approve", vec![number, approver]),
+            purpose => {
+                let place = purpose.round().unwrap_or(self.task.attempt.turn);
+                (purpose.as_str(), vec![place])
+            }
+        };
+        cassette::CallKey {
+            task: self.commands.plan.title(self.id.task).to_owned(),
+            agent: self.commands.plan.agent_name(self.agent).to_owned(),
+            attempt: self.task.attempt.number,
+            stage: stage.to_owned(),
+            place: place.into_iter().chain([self.id.attempt_try]).collect(),
+        }
+    }
+
+    fn resolutions(&self) -> u32 {
+        self.task
+            .remedies
+            .as_deref()
+            .map_or(0, |remedies| remedies.resolutions)
+    }
+
+    /// How long the call may take: as the stage says, else as the agent does.
+    fn timeout(&self) -> Millis {
+        let task = self.commands.plan.task(self.id.task);
+        let stage = self.purpose.step().and_then(|step| task.own_stage(step));
+        let own = stage.and_then(|stage| stage.timeout);
+        own.unwrap_or_else(|| review_timeout(self.commands.plan.agent(self.agent)))
+    }
+
+    /// Writes the prompt and its record to the spool. Reads the work's output and files. Blocks.
+    ///
+    /// # Errors
+    ///
+    /// When the subject is lost: work whose evidence is lost is not judged by the rest of it.
+    fn write_request(&self) -> Result<AskInput, WorkError> {
+        let asked = match self.purpose {
+            Purpose::Score(place) => self.scoring(place)?,
+            Purpose::Grade { round } => self.grading(round)?,
+            Purpose::Stage { step, round } => {
+                let pictures = stages::pictures_of(&self.commands.plan, self.id.task, step)?;
+                let unread = self.reprompt();
+                let (prompt, judgement, review) =
+                    stages::compose(self.case(), (step, round), unread.as_deref(), &pictures)?;
+                AskInput {
+                    review: Some(review),
+                    pictures,
+                    ..AskInput::of(prompt.joined(), judgement)
+                }
+            }
+            purpose => {
+                let about = About {
+                    plan: &self.commands.plan,
+                    id: self.id.task,
+                    task: &self.task,
+                    dependency: self.dependency.as_ref(),
+                    unread: self.reprompt(),
+                    said: &|task, state| self.said(task, state),
+                };
+                let prompt = questions::ask(purpose, &about)?;
+                let (nothing, now) = (Inputs::default(), Timestamp::now());
+                let judgement = Judgement::asked(&prompt, nothing, questions::quotes(&prompt), now);
+                AskInput::of(prompt, judgement)
+            }
+        };
+        let path = self.path(AskFile::Request);
+        spool::write(&path, asked.prompt.joined().as_bytes())?;
+        Ok(asked)
+    }
+
+    /// The task whose work is judged.
+    fn case(&self) -> Case<'_> {
+        Case {
+            commands: &self.commands,
+            task: &self.task,
+        }
+    }
+
+    /// The last output of a task's agent.
+    fn said(&self, task: rules::domain::TaskId, state: &TaskState) -> Result<TextExcerpt, WorkError> {
+        read_output(
+            &self.commands.folder,
+            state.turn(task),
+            &state.output,
+            4 * MAX_SAID,
+        )
+        .map_err(WorkError::lost("what the agent said is lost"))
+    }
+
+    /// An agent that repeats its question has no word of its own. Blocks.
+    fn echo(&self) -> Vec<Fact> {
+        let reply = self.path(AskFile::Reply);
+        let written = self.write_request().and_then(|asked| {
+            let judgement = self.path(AskFile::Judgement);
+            let judgement = write_judgement(&judgement, &asked.judgement)?;
+            let written = reply::write(&reply, &asked.prompt.joined())?;
+            Ok((written, judgement, self.handed_over()?))
+        });
+        let (file, judgement, handed_over) = match written {
+            Ok(written) => written,
+            Err(why) => return vec![self.failed(why)],
+        };
+        let reply = ReplyRef {
+            file: file.unwrap_or_else(nothing),
+            model: None,
+            usage: super::echo::NOTHING,
+            tools: None,
+            judgement,
+        };
+        let replied = self.came_to(Ok((verdict::of_echo(self.purpose), reply)));
+        handed_over.into_iter().chain([replied]).collect()
+    }
+
+    /// Asks a model; one that grades files may look at them. What comes back; what a person should know is told.
+    async fn ask_model(
+        &self,
+        line: &Transport,
+        endpoint: &Endpoint,
+        (asked, session): (AskInput, Option<ToolSession>),
+        tell: impl Fn(Fact),
+    ) -> Fact {
+        let AskInput {
+            prompt,
+            judgement,
+            pictures,
+            ..
+        } = asked;
+        let images = pictures.iter();
+        let agent = self.commands.plan.agent(self.agent);
+        let question = ToolQuestion {
+            line,
+            endpoint,
+            request: ModelRequest {
+                system: Some(prompt.system).filter(|system| !system.is_empty()),
+                images: images
+                    .map(|picture| Image::of(picture.media_type, &picture.bytes))
+                    .collect(),
+                schema: self.schema(),
+                ..ModelRequest::to(&agent.spec, prompt.user, self.timeout())
+            },
+            request_file: self.path(AskFile::Request),
+        };
+        let answered = reviewer_tools::ask(question, session.as_ref()).await;
+        let warnings = endpoint.untold().into_iter().chain(answered.warning.clone());
+        warnings.map(Fact::Warn).for_each(tell);
+        self.read_model(answered, judgement, endpoint).await
+    }
+
+    /// Why the question is asked once more; `None` where it is asked for the first time.
+    fn reprompt(&self) -> Option<String> {
+        reprompt(&self.commands.plan, self.id.task, &self.task, self.purpose)
+    }
+
+    /// The panel that a reviewer sits on.
+    fn panel(&self) -> Option<&Panel> {
+        self.commands.plan.task(self.id.task).panel()
+    }
+
+    /// The form of the reply, for providers that can hold a model to it.
+    fn schema(&self) -> Option<serde_json::Value> {
+        let answers = || !prior_points(&self.commands.plan, self.id.task, &self.task).is_empty();
+        match self.purpose {
+            Purpose::Score(_) => self
+                .panel()
+                .map(|panel| panel_schema(&panel.dimensions, answers())),
+            Purpose::Grade { .. } => self.rubric().map(|by| rubric::schema(by, answers())),
+            Purpose::Stage { step, .. } => Some(review::stages::schema(step, answers())),
+            _ => None,
+        }
+    }
+
+    /// The prompt, the tools, and the record of the handoff.
+    async fn prepare(
+        &self,
+        without_tools: AgentsWithoutTools,
+        is_on_record: bool,
+    ) -> Result<(Option<Fact>, (AskInput, Option<ToolSession>)), WorkError> {
+        let call = self.clone();
+        let prepared = tokio::task::spawn_blocking(move || {
+            let asked = call.write_request()?;
+            // Who is shown pictures is asked about them, not about files.
+            let session = if call.purpose.sees_the_work() && asked.pictures.is_empty() {
+                call.offer(&without_tools, is_on_record, &asked.judgement)?
+            } else {
+                None
+            };
+            Ok((call.handed_over()?, (asked, session)))
+        });
+        prepared.await?
+    }
+
+    /// The tools that the agent may look with; `None` where it gets none. Blocks.
+    fn offer(
+        &self,
+        without_tools: &AgentsWithoutTools,
+        is_on_record: bool,
+        judgement: &Judgement,
+    ) -> Result<Option<ToolSession>, WorkError> {
+        let own = [(self.id.task, self.task.clone())];
+        let offer = ToolSessionSetup {
+            plan: &self.commands.plan,
+            folder: &self.commands.folder,
+            task: self.id.task,
+            judged: if self.judged.is_empty() {
+                &own
+            } else {
+                &self.judged
+            },
+            agent: self.agent,
+            ledger: self.path(AskFile::Tools),
+            without_tools,
+            secrets: &self.commands.secrets,
+            is_on_record,
+        };
+        let (call, may_ask_again) = (
+            self.clone(),
+            self.purpose.seat().is_some() && self.strict.is_none(),
+        );
+        // A reviewer whose reply lacks its form is asked again while it still knows what it has seen, but not a third time.
+        // Any other judge is asked again by the engine, which knows why.
+        let has_form = move |text: &str, said: &Quoted| {
+            let reply = JudgeReply {
+                text,
+                len: text.len() as u64,
+                cut_short: false,
+            };
+            !may_ask_again || !matches!(call.read(reply, said), Answer::Unreadable { .. })
+        };
+        offer.open(judgement.work.clone(), Box::new(has_form))
+    }
+
+    /// Reads a reply by the purpose of the call.
+    fn read(&self, reply: JudgeReply<'_>, said: &Quoted) -> Answer {
+        let bar = Some(self.commands.plan.bar_of_judges(self.id.task));
+        verdict::of_ask(self.purpose, (self.panel(), bar), reply, said)
+    }
+
+    async fn read_model(&self, answered: JudgeAnswer, judgement: Judgement, endpoint: &Endpoint) -> Fact {
+        let (id, reader) = (self.id, self.clone());
+        let parse = move |reply: JudgeReply<'_>, said: &Quoted| reader.read(reply, said);
+        let read = reply::of_model(
+            answered,
+            judgement,
+            endpoint,
+            place(&self.commands.folder, id),
+            parse,
+        )
+        .await;
+        self.came_to(read)
+    }
+
+    fn came_to(&self, read: Result<(Answer, ReplyRef), AskFailure>) -> Fact {
+        match read {
+            Ok((answer, reply)) => Fact::AskReplied(AskReply {
+                id: self.id,
+                purpose: self.purpose,
+                agent: self.agent,
+                reply,
+                answer,
+            }),
+            Err(failed) => failure(self.id, failed),
+        }
+    }
+
+    fn failed(&self, why: WorkError) -> Fact {
+        failure(self.id, unasked(why))
+    }
+}
+
+fn place(folder: &RunFolder, id: AskId) -> ReplyFiles {
+    ReplyFiles {
+        reply: folder.spool_file(&SpoolName::Ask(id, AskFile::Reply)),
+        judgement: folder.spool_file(&SpoolName::Ask(id, AskFile::Judgement)),
+    }
+}
+
+/// An agent could not be asked.
+pub fn failure(id: AskId, failed: AskFailure) -> Fact {
+    Fact::AskFailed(Box::new(AskFailure { id, ..failed }))
+}

@@ -1,0 +1,238 @@
+//! Audits: what was accepted is looked at again (semantics, section 6). Looks and commands only; each distinct command of a
+//! workspace is run once, whoever asked for it. What was seen is a sealed file of the spool, which the record names.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+
+use crate::executor::check;
+use crate::executor::command::CommandJob;
+use crate::executor::error::WorkError;
+use crate::executor::runner::{CommandOwner, Commands};
+use crate::executor::spool;
+use crate::executor::task_command::TaskCommands;
+use crate::review::evidence;
+use crate::store::SpoolName;
+use rules::domain::TaskId;
+use rules::engine::{AuditEvidence, AuditReport, CheckResult, Fact, FileFact, Looks, State};
+use rules::mission::Plan;
+use rules::mission::model::Check;
+
+use crate::runtime::isolation::worktrees::{FolderUse, note_stored};
+use crate::runtime::session::effects::{Executor, Message};
+
+/// One command of an audit, with the checks that it answers for.
+struct Rerun {
+    job: CommandJob,
+    checks: Vec<(TaskId, u32)>,
+    /// How often the command runs again where a check fails.
+    reruns: u32,
+}
+
+impl Executor {
+    /// Looks at the files of all accepted work.
+    pub fn audit(&mut self, state: &State, number: u32) {
+        let (plan, recorded) = (state.plan.clone(), recorded(state));
+        let merged = recorded.iter().find(|(id, _)| plan.task(*id).has_worktree());
+        let preparation = merged.map(|(id, _)| self.preparation(state, *id));
+        let look = move || {
+            let looks = look(&plan, &recorded);
+            Message::AuditLooked { number, looks }
+        };
+        let Some(preparation) = preparation else {
+            return self.aside(look);
+        };
+        self.beside(async move {
+            preparation.of_accepted(FolderUse::Audit).await?;
+            Ok(tokio::task::spawn_blocking(look).await?)
+        });
+    }
+
+    /// Runs the checks that are due by what was seen, and hands in the report.
+    pub fn audit_looked(&mut self, state: &State, number: u32, looks: Looks) {
+        if !state.audit.out || state.audit.number != number {
+            return;
+        }
+        let due = state.checks_due(&looks);
+        let (commands, files) = self.reruns(state, number, &due);
+        let plan = state.plan.clone();
+        let recorded = recorded(state);
+        let runner = self.commands.clone();
+        let path = self.folder.spool_file(&SpoolName::AuditSeen(number));
+        self.beside(async move {
+            let ends = run_all(&plan, &runner, commands).await?;
+            let report = tokio::task::spawn_blocking(move || {
+                let mut seen = AuditEvidence {
+                    looks,
+                    ..AuditEvidence::default()
+                };
+                for (task, check, result) in ends {
+                    seen.take(task, check, result);
+                }
+                for (task, check) in files {
+                    let folder = plan.audited_workspace_of(task);
+                    seen.take(task, check, check::files(&plan, task, check, &folder));
+                }
+                if !due.is_empty() {
+                    seen.behind = look(&plan, &recorded);
+                }
+                let text = serde_json::to_vec(&seen).map_err(|error| error.to_string())?;
+                let report = AuditReport {
+                    number,
+                    file: Some(spool::write_sealed(&path, &text)?),
+                    seen: Some(Box::new(seen)),
+                };
+                Ok(Message::Fact(Fact::Audited(Box::new(report))))
+            });
+            report.await?
+        });
+    }
+
+    /// The commands to be run, each distinct one once; and the checks that look at files.
+    fn reruns(&self, state: &State, number: u32, due: &[(TaskId, u32)]) -> (Vec<Rerun>, Vec<(TaskId, u32)>) {
+        let plan = &state.plan;
+        let mut files = Vec::new();
+        let mut commands: BTreeMap<(PathBuf, String, Option<TaskId>, u32, bool), Rerun> = BTreeMap::new();
+        for (task, check) in due {
+            let Some(declared) = check::declared(plan, *task, *check) else {
+                continue;
+            };
+            let (command, reruns) = match declared {
+                Check::FileExists { .. } => {
+                    files.push((*task, *check));
+                    continue;
+                }
+                Check::Command { command, .. } | Check::Metric { command, .. } => {
+                    (command, declared.reruns())
+                }
+            };
+            let number_of_run = commands.len().try_into().unwrap_or(u32::MAX);
+            let output = SpoolName::Audit(number, number_of_run);
+            let of_task = TaskCommands {
+                elsewhere: Some(plan.audited_workspace_of(*task)),
+                ..self.task_commands(plan, *task, state.task(*task).attempt.number)
+            };
+            let Some(mut job) = check::job(&of_task, *check, &output) else {
+                continue;
+            };
+            job.label = format!("audit.{number}.{number_of_run}");
+            // One that asks for whom it runs is another command for each of them.
+            let own = command.contains("QUORUM_").then_some(*task);
+            let timeout = job.timeout;
+            let rerun = commands
+                .entry((job.cwd.clone(), command.clone(), own, reruns, job.sees_hidden))
+                .or_insert_with(|| Rerun {
+                    job,
+                    checks: Vec::new(),
+                    reruns,
+                });
+            // Whoever gives it the most time decides.
+            rerun.job.timeout = rerun.job.timeout.max(timeout);
+            rerun.checks.push((*task, *check));
+        }
+        (commands.into_values().collect(), files)
+    }
+}
+
+/// The files of all records, by task.
+fn recorded(state: &State) -> Looks {
+    let covered = state.covered();
+    covered
+        .map(|(id, acceptance)| (id, acceptance.files.clone()))
+        .collect()
+}
+
+fn look(plan: &Plan, recorded: &Looks) -> Looks {
+    let look = |(id, files): &(TaskId, Vec<FileFact>)| {
+        let folder = plan.audited_workspace_of(*id);
+        let look = |file: &FileFact| {
+            let seen = evidence::look(&folder, file.path.clone());
+            // Of the same bytes git stores the same.
+            let stored = file.stored.clone().filter(|_| seen.digest == file.digest);
+            FileFact { stored, ..seen }
+        };
+        let mut seen: Vec<FileFact> = files.iter().map(look).collect();
+        note_stored(plan, &folder, &mut seen);
+        (*id, seen)
+    };
+    recorded.iter().map(look).collect()
+}
+
+/// The result of a task's check.
+type RerunResult = (TaskId, u32, CheckResult);
+
+/// As many at once as tasks may run; those of exclusive tasks alone.
+async fn run_all(
+    plan: &Arc<Plan>,
+    commands: &Commands,
+    reruns: Vec<Rerun>,
+) -> Result<Vec<RerunResult>, WorkError> {
+    let is_alone = |rerun: &Rerun| rerun.checks.iter().any(|(task, _)| plan.task(*task).exclusive);
+    let (alone, others): (Vec<_>, Vec<_>) = reruns.into_iter().partition(is_alone);
+    let slots = Arc::new(Semaphore::new(plan.rules.concurrency.max(1) as usize));
+    let mut running = JoinSet::new();
+    for rerun in others {
+        let (plan, commands, slots) = (plan.clone(), commands.clone(), slots.clone());
+        running.spawn(async move {
+            // It is never closed.
+            let _slot = slots.acquire_owned().await;
+            run(plan, &commands, rerun).await
+        });
+    }
+    let mut ends = running.join_all().await;
+    for rerun in alone {
+        ends.push(run(plan.clone(), commands, rerun).await);
+    }
+    let shown: Result<Vec<_>, _> = ends.into_iter().collect();
+    Ok(shown?.concat())
+}
+
+/// Runs the command, and again as long as one of its checks has not passed and may run again.
+async fn run(plan: Arc<Plan>, commands: &Commands, rerun: Rerun) -> Result<Vec<RerunResult>, WorkError> {
+    let (mut open, mut shown) = (rerun.checks, Vec::new());
+    for reruns in 0..=rerun.reruns {
+        let end = commands.run(CommandOwner::Audit, rerun.job.clone()).await;
+        let (plan, of) = (plan.clone(), open);
+        let results = tokio::task::spawn_blocking(move || -> Vec<RerunResult> {
+            let result = |(task, check)| CheckResult {
+                reruns,
+                ..check::result(&plan, task, check, &end)
+            };
+            of.into_iter().map(|of| (of.0, of.1, result(of))).collect()
+        });
+        let is_last = reruns == rerun.reruns;
+        let (last, failed): (Vec<_>, Vec<_>) = results
+            .await?
+            .into_iter()
+            .partition(|(.., result)| result.passed || is_last);
+        shown.extend(last);
+        open = failed.into_iter().map(|(task, check, _)| (task, check)).collect();
+        if open.is_empty() {
+            break;
+        }
+    }
+    Ok(shown)
+}
+
+/// Files of accepted work that are not there, although no turn ran in their workspace since they were seen last: whoever
+/// goes on with the run has not brought them along.
+pub fn missing_files(state: &State) -> Vec<(TaskId, String)> {
+    if state.plan.rules.settings.final_checks == rules::mission::model::FinalChecks::Never {
+        return Vec::new();
+    }
+    let (mut missing, worked_in) = (Vec::new(), state.worked_in());
+    for (id, acceptance) in state.accepted() {
+        // What was merged lies in a repository, of which the session makes sure by itself.
+        if state.plan.task(id).has_worktree() || state.was_worked_on_since(id, acceptance, &worked_in) {
+            continue;
+        }
+        let folder = state.plan.workspace_of(id);
+        let is_gone = |file: &&FileFact| evidence::open_beneath(&folder, &file.path).is_err();
+        let gone = acceptance.files.iter().filter(is_gone);
+        missing.extend(gone.map(|file| (id, file.path.clone())));
+    }
+    missing
+}

@@ -1,0 +1,262 @@
+//! The dead-letter queue from the runtime's side: what failed for good goes in, and what may be tried again is tried
+//! (semantics, section 13).
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::Arc;
+
+use serde_json::json;
+
+use crate::agents::channel::{DeliveryChannel, DeliveryError};
+use crate::agents::secrets::Secrets;
+use crate::executor::error::WorkError;
+use crate::executor::runner::Commands;
+use crate::executor::with_commands::with_commands;
+use crate::store::{DeadLetters, RunFolder, StateFileError, StateFolder};
+use rules::domain::{DeadLetter, FailureClass, LetterStatus, RunId, Timestamp};
+use rules::engine::{Event, Fact, FailedOperation, NoticeEvent, Operation, State};
+use rules::mission::Plan;
+
+use super::notices::{DeliveryContext, channel_of, document, hand_over};
+use crate::runtime::recovery::recover::{Recovered, recover};
+use crate::runtime::session::effects::{Executor, Message};
+
+/// Letters of one channel that a session tries again; the next session goes on.
+const MOST_AT_ONCE: usize = 20;
+
+/// Letters for the failed operations of a run's journal that the queue is not known to have.
+fn letters_of<'s>(state: &State, run: &RunId, ids: impl IntoIterator<Item = &'s String>) -> Vec<DeadLetter> {
+    let known = state.notices.letters();
+    let failed = ids.into_iter().filter_map(|id| known.get(id));
+    failed.map(|failed| letter_of(&state.plan, run, failed)).collect()
+}
+
+fn letter_of(plan: &Plan, run: &RunId, failed: &FailedOperation) -> DeadLetter {
+    let args = match &failed.operation {
+        Operation::Notify {
+            number,
+            channel,
+            notice,
+        } => json!({"channel": channel, "notification": document(plan, run, *number, channel, notice)}),
+        Operation::Judge { agent, task, attempt } => {
+            json!({"agent": plan.agent_name(*agent), "task": plan.title(*task), "attempt": attempt})
+        }
+        Operation::Tool { turn, arguments, .. } => {
+            let task = plan.title(turn.task);
+            json!({"task": task, "attempt": turn.attempt, "turn": turn.turn, "arguments": arguments})
+        }
+    };
+    let id = format!("{run}.{}", failed.id);
+    let (operation, error) = (failed.operation.name(plan), failed.error.clone());
+    let letter = DeadLetter::new(id, run.clone(), operation, failed.class, error, Timestamp::now());
+    DeadLetter { args, ..letter }
+}
+
+/// Puts letters into the queue. Says what went wrong: then the journal still has them.
+fn file(queue: &DeadLetters, letters: Vec<DeadLetter>) -> Result<(), WorkError> {
+    let refused = queue
+        .add(letters, Timestamp::now())
+        .map_err(|error| error.to_string())?;
+    if refused.is_empty() {
+        return Ok(());
+    }
+    let path = queue.path().display();
+    Err(format!(
+        "{path} is full of open letters, so these are not in it: {}",
+        refused.join(", ")
+    )
+    .into())
+}
+
+/// Everything that the journal of a run has for the queue, at the end of a session. Returns why it cannot be written; the
+/// next session tries again.
+pub fn file_all(folder: &RunFolder, state: &State) -> Option<String> {
+    let letters = letters_of(state, folder.id(), state.notices.letters().keys());
+    if letters.is_empty() {
+        return None;
+    }
+    let filed = file(&DeadLetters::of(&folder.state_folder()), letters);
+    filed.err().map(String::from)
+}
+
+impl Executor {
+    /// Puts failed operations into the queue, off the loop.
+    pub fn file(&mut self, state: &State, ids: Vec<String>) {
+        let letters = letters_of(state, self.folder.id(), &ids);
+        let queue = DeadLetters::of(&self.folder.state_folder());
+        self.blocking(move || {
+            let warning = file(&queue, letters).err().map(String::from);
+            // The journal has them, whatever happened: nothing waits for a queue that cannot be written.
+            let filed = Fact::Filed(ids);
+            warning.map(Fact::Warn).into_iter().chain([filed]).collect()
+        });
+    }
+
+    /// Begins to try again what is due. Each channel is tried for itself, and left alone once it fails. Looks at the
+    /// queue before the session begins to work, and gives back what there is to say about it.
+    pub fn drain_dead_letters(&mut self) -> Option<Fact> {
+        let folder = self.folder.state_folder();
+        let warning =
+            |error: StateFileError| Fact::Warn(format!("dead letters are not tried again: {error}"));
+        let due = match due(&DeadLetters::of(&folder)) {
+            Ok(due) if due.is_empty() => return None,
+            Ok(due) => due,
+            Err(error) => return Some(warning(error)),
+        };
+        let (commands, sender) = (self.commands.clone(), self.sender.clone());
+        self.draining = Some(tokio::spawn(async move {
+            if let Err(error) = drain(&folder, due, commands).await {
+                // After the loop has ended it is of no use.
+                let _ = sender.send(Message::Fact(warning(error)));
+            }
+        }));
+        None
+    }
+}
+
+/// Work on the queue's file, which syncs it, must not hold up the loop.
+async fn off_the_loop<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    // It fails only where the runtime ends; then the result is of no use.
+    tokio::task::spawn_blocking(work).await.ok()
+}
+
+/// The letters that are due, by operation. Whoever holds the state folder is the only one to try letters again, so what is
+/// found in the middle was left there by somebody who died: it is pending again.
+fn due(queue: &DeadLetters) -> Result<BTreeMap<String, Vec<DeadLetter>>, StateFileError> {
+    let now = Timestamp::now();
+    let mut due: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    if queue.read()?.is_empty() {
+        return Ok(due);
+    }
+    queue.change(now, |letters| {
+        for letter in letters {
+            letter.return_to_pending();
+            if letter.is_due(now) {
+                due.entry(letter.operation.clone())
+                    .or_default()
+                    .push(letter.clone());
+            }
+        }
+    })?;
+    Ok(due)
+}
+
+async fn drain(
+    folder: &StateFolder,
+    due: BTreeMap<String, Vec<DeadLetter>>,
+    commands: Commands,
+) -> Result<(), StateFileError> {
+    let mut work = tokio::task::JoinSet::<Result<(), StateFileError>>::new();
+    for letters in due.into_values() {
+        let (folder, commands) = (folder.clone(), commands.clone());
+        work.spawn(async move {
+            for letter in letters.into_iter().take(MOST_AT_ONCE) {
+                let retried = retry(&folder, &letter, commands.clone()).await?;
+                if retried.status != LetterStatus::Resolved {
+                    break;
+                }
+            }
+            Ok(())
+        });
+    }
+    while let Some(ended) = work.join_next().await {
+        ended.unwrap_or(Ok(()))?;
+    }
+    Ok(())
+}
+
+/// Tries one letter again and writes down what came of it.
+async fn retry(
+    folder: &StateFolder,
+    letter: &DeadLetter,
+    commands: Commands,
+) -> Result<DeadLetter, StateFileError> {
+    update(folder, letter, DeadLetter::begin_retry).await?;
+    let (place, tried) = (folder.clone(), letter.clone());
+    let delivery = off_the_loop(move || delivery_of(&place, &tried, commands)).await;
+    let result = match delivery {
+        Some(Ok((channel, context))) => {
+            hand_over(channel, letter.args["notification"].clone(), context).await
+        }
+        Some(Err(why)) => Err(DeliveryError::new(FailureClass::Unknown, why)),
+        None => return Ok(letter.clone()),
+    };
+    let note = move |letter: &mut DeadLetter, now| match result {
+        Ok(()) => letter.close(LetterStatus::Resolved, None, now),
+        Err(refusal) => letter.retry_failed(refusal.class, refusal.message, now),
+    };
+    update(folder, letter, note).await
+}
+
+/// Changes a letter in the queue. Returns it as it is then.
+async fn update(
+    folder: &StateFolder,
+    letter: &DeadLetter,
+    change: impl FnOnce(&mut DeadLetter, Timestamp) + Send + 'static,
+) -> Result<DeadLetter, StateFileError> {
+    let (queue, id, now) = (DeadLetters::of(folder), letter.id.clone(), Timestamp::now());
+    let updated = off_the_loop(move || queue.update(&id, now, |letter| change(letter, now)));
+    Ok(updated
+        .await
+        .transpose()?
+        .flatten()
+        .unwrap_or_else(|| letter.clone()))
+}
+
+/// How a letter is delivered, as the run that failed to knows it: another mission may mean something else by the name of its
+/// channel. The queue is an index of the journals, so nothing that somebody else put into it is delivered. A command that is
+/// told something may print what an agent wrote, so what the agents of the run are given of the environment is secret there.
+fn delivery_of(
+    folder: &StateFolder,
+    letter: &DeadLetter,
+    commands: Commands,
+) -> Result<(Arc<DeliveryChannel>, DeliveryContext), WorkError> {
+    let is_same = |plan: &Plan, failed: &FailedOperation| {
+        let told = letter_of(plan, &letter.run, failed);
+        (&told.id, &told.operation, &told.args) == (&letter.id, &letter.operation, &letter.args)
+    };
+    let mut last = None;
+    let mut is_named = false;
+    let recovered = recover(&folder.run(&letter.run), |state, record| {
+        for event in &record.events {
+            if let Event::Notice(notice) = event
+                && let NoticeEvent::Died(failed) = &**notice
+                && format!("{}.{}", letter.run, failed.id) == letter.id
+            {
+                is_named |= is_same(&state.plan, failed);
+                last = Some(failed.clone());
+            }
+        }
+    });
+    let Recovered { state, started, .. } = recovered.map_err(|error| error.to_string())?;
+    // It may have been filed by a later session, under another mission's names.
+    if !is_named && !last.is_some_and(|failed| is_same(&state.plan, &failed)) {
+        return Err("no journal of this state folder tells of it, so it is not delivered".into());
+    }
+    let name = letter.channel().ok_or("it is no notification")?;
+    let cwd = started.options.mission_folder;
+    let variables = state.plan.agents.iter().flat_map(|agent| agent.spec.variables());
+    let secrets = Secrets::of(variables.filter_map(|name| std::env::var(name).ok()));
+    Ok((
+        Arc::new(channel_of(&state.plan, name, &cwd)?),
+        DeliveryContext {
+            commands,
+            state_folder: folder.path().to_owned(),
+            cwd,
+            secrets: Arc::new(secrets),
+        },
+    ))
+}
+
+/// Tries one letter of a channel again at once, by a person's word. Returns it as it is then. The caller holds the lock of the
+/// state folder.
+///
+/// # Errors
+/// When the process that starts commands is gone, or the queue cannot be used.
+pub async fn retry_now(
+    folder: &StateFolder,
+    letter: &DeadLetter,
+    supervisor: supervisor::Client,
+) -> io::Result<Result<DeadLetter, StateFileError>> {
+    with_commands(supervisor, async |commands| retry(folder, letter, commands).await).await
+}

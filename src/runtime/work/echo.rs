@@ -1,0 +1,50 @@
+//! Agents that answer with what they are told, inside of this process: no child, no key, no network.
+//!
+//! They make missions out of which only the graph is tried. As a reviewer such an agent has nothing to say: its reply
+//! repeats the work, so a score in it would be the worker's own. It is never read for a verdict, whatever it holds.
+
+use crate::executor::spool::read_head;
+use crate::store::SpoolName;
+use rules::domain::{Money, Timestamp, TurnId};
+use rules::engine::{Fact, TurnEnd, TurnUpdate, Usage};
+use supervisor::files::if_there;
+
+use super::reply;
+use crate::runtime::session::effects::{Executor, not_reachable};
+
+/// The usage of a turn of the echo agent, which is known and nothing.
+pub const NOTHING: Usage = Usage {
+    input_tokens: Some(0),
+    output_tokens: Some(0),
+    cost: Some(Money::ZERO),
+};
+
+impl Executor {
+    /// A worker that repeats its prompt.
+    pub fn echo_worker(&mut self, turn: TurnId) {
+        let prompt = self.folder.spool_file(&SpoolName::Prompt(turn));
+        let out = self.folder.spool_file(&SpoolName::Out(turn));
+        self.blocking(move || {
+            let begin = Timestamp::now();
+            let text = match if_there(read_head(&prompt, u64::MAX)) {
+                // `input: none`: it is told nothing and says nothing.
+                Ok(text) => text.unwrap_or_default(),
+                Err(error) => return vec![not_reachable(turn, format!("cannot read the prompt: {error}"))],
+            };
+            let output = match reply::write(&out, &text) {
+                Ok(output) => output,
+                Err(why) => return vec![not_reachable(turn, why)],
+            };
+            let end = TurnEnd {
+                output,
+                duration: Timestamp::now().since(begin),
+                usage: NOTHING,
+                ..TurnEnd::clean(turn)
+            };
+            vec![
+                Fact::TurnProgress(turn, TurnUpdate::Spawned { process: None }),
+                Fact::TurnEnded(Box::new(end)),
+            ]
+        });
+    }
+}

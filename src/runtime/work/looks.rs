@@ -1,0 +1,146 @@
+//! Looks at tests that the work of a task changed: those that were there on the work, and those that it brings without it, each in a
+//! folder that nobody else works in and that nothing stays of (semantics, section 24).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::executor::baseline::BaselineLook;
+use crate::executor::command::Apart;
+use crate::executor::error::WorkError;
+use crate::executor::runner::{CommandOwner, Commands};
+use crate::executor::task_command::TaskCommands;
+use crate::store::SpoolName;
+use rules::domain::{BeforeWork, Digest, TurnId};
+use rules::engine::{Fact, Job, JobEnd, Look, Looked, SeenBefore, State};
+
+use crate::runtime::isolation::git::refused;
+use crate::runtime::isolation::worktrees::{Preparation, Sides, Worktrees};
+use crate::runtime::session::effects::{Executor, Message};
+
+/// The name of the run of tests on the work as it is: what failed elsewhere must pass there.
+const CONTROL: &str = "control";
+
+/// Tests that were put in the place of others, and what the commands say there.
+type Ran = (Vec<Box<str>>, Vec<SeenBefore>);
+
+/// One look that is made.
+struct LookAt {
+    /// The commands of the task, where it works.
+    commands: TaskCommands,
+    turn: TurnId,
+    sides: Sides,
+    worktrees: Worktrees,
+    runner: Commands,
+}
+
+impl Executor {
+    /// Runs the commands of a task on its tests as they were, or on what it began with.
+    pub fn take_look(&mut self, state: &State, turn: TurnId, look: Look) {
+        let at = sides(state, turn).map(|sides| LookAt {
+            commands: self.task_commands(&state.plan, turn.task, turn.attempt),
+            turn,
+            worktrees: self.worktrees.of_looks(sides.is_shared),
+            sides,
+            runner: self.commands.clone(),
+        });
+        let control = state.task(turn.task).attempt.looks.control();
+        let known: BTreeSet<Digest> = control.map(|seen| seen.key).collect();
+        self.beside(async move {
+            let looked = match at {
+                Some(at) => at.make(look, &known).await,
+                None => Err(refused("what the work began with is not on record")),
+            };
+            let looked = looked.unwrap_or_else(|why| Looked {
+                lost: Some(why.to_string().into()),
+                ..Looked::default()
+            });
+            Ok(Message::Fact(Fact::JobEnded {
+                turn,
+                job: Job::Look(look),
+                end: JobEnd::Looked(Box::new(looked)),
+            }))
+        });
+    }
+}
+
+/// The commits that the work began with and that it left; `None` where there are none.
+fn sides(state: &State, turn: TurnId) -> Option<Sides> {
+    let (plan, course) = (&state.plan, &state.task(turn.task).course);
+    let is_shared = !plan.task(turn.task).commits();
+    let [base, work] = match is_shared {
+        true => course.evidence.tests.as_deref()?.trees.clone()?,
+        false => {
+            let commit = course.committed.as_deref()?.commit.as_ref()?;
+            [commit.onto.clone(), commit.id.clone()]
+        }
+    };
+    Some(Sides {
+        base: base.into(),
+        work: work.into(),
+        folder: plan.root_of(turn.task),
+        is_shared,
+    })
+}
+
+impl LookAt {
+    /// Runs the look; of what is `known` on the work as it is nothing is run again.
+    async fn make(&self, look: Look, known: &BTreeSet<Digest>) -> Result<Looked, WorkError> {
+        let (files, checks) = self.run(Some(look), None).await?;
+        let red = checks.iter().filter(|seen| seen.before == BeforeWork::Red);
+        let open: BTreeSet<Digest> = red
+            .map(|seen| seen.key)
+            .filter(|key| !known.contains(key))
+            .collect();
+        let control = match open.is_empty() {
+            true => Vec::new(),
+            false => self.run(None, Some(open)).await?.1,
+        };
+        Ok(Looked {
+            files,
+            checks,
+            control,
+            lost: None,
+        })
+    }
+
+    /// Runs commands in a folder of its own, which is gone behind it: those of a look, or, on the work as it is, `only` some. The
+    /// tests that were put in the place of others, and what the commands say.
+    async fn run(&self, look: Option<Look>, only: Option<BTreeSet<Digest>>) -> Result<Ran, WorkError> {
+        let word = look.map_or(CONTROL, Look::as_str);
+        let (task, name) = (self.turn.task, format!("{}-{word}", self.turn.task.0));
+        let (worktrees, plan) = (self.worktrees.clone(), self.commands.plan.clone());
+        let (sides, folder) = (self.sides.clone(), name.clone());
+        let laid =
+            tokio::task::spawn_blocking(move || worktrees.lay_out((&plan, task), &folder, &sides, look));
+        let commands = TaskCommands {
+            apart: Some(Apart {
+                folder: self.worktrees.place_of(&name),
+                objects: self.worktrees.objects(),
+            }),
+            ..self.commands.clone()
+        };
+        let preparation = Preparation {
+            task: commands.clone(),
+            commands: self.runner.clone(),
+            worktrees: self.worktrees.clone(),
+        };
+        let look = BaselineLook {
+            commands,
+            turn: self.turn,
+            known: BTreeMap::new(),
+            elsewhere: Some((word, only)),
+        };
+        let set_up = (
+            name.clone(),
+            CommandOwner::Task(task),
+            SpoolName::Look(task, self.turn.attempt, CONTROL, 0),
+        );
+        let ran = async {
+            let files = laid.await??;
+            preparation.set_up(set_up).await?;
+            Ok((files, look.look(&self.runner).await))
+        };
+        let (ran, worktrees) = (ran.await, self.worktrees.clone());
+        tokio::task::spawn_blocking(move || worktrees.remove_folder(&name)).await??;
+        ran
+    }
+}

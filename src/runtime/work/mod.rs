@@ -1,0 +1,57 @@
+//! The work of a session: one file for each kind of work, and what workers and reviewers are shown.
+//!
+//! | file | what |
+//! |---|---|
+//! | `agent_backends` | how the agents and channels of a run are reached: found out before anything starts |
+//! | `agent_messages` | what an agent says while it works: files in the folder of its turn (17) |
+//! | `ask` | asking agents: what is written, started or called; their reply stored and read |
+//! | `audit` | audits: accepted work is looked at again (6) |
+//! | `baseline` | what the checks of a task say before its work is looked at (24) |
+//! | `calls` | the turn of a worker that is one request to a model |
+//! | `commands` | commands of a session below its supervisor, and what their ends mean to the loop |
+//! | `dead_letters` | the dead-letter queue: what failed for good goes in, and is tried again (13) |
+//! | `echo` | agents that answer with what they are told, inside of this process: no child, no key, no network |
+//! | `login` | whether the program of an agent can log in, as far as that is seen without starting it |
+//! | `looks` | looks at tests that the work of a task changed (24) |
+//! | `message_folders` | the folders in which turns leave their messages (`QUORUM_TASK_DIR`) |
+//! | `middleware` | what is done around a turn, in the order of the task's chain (17) |
+//! | `notices` | notifications: what a channel is told, and handing it over (18) |
+//! | `permission` | a person's word about a tool call (5) |
+//! | `reply` | replies of reviewers and of others who are asked: stored, sealed and read in one way |
+//! | `review_context` | what reviewers are shown of a task's work: its output, its files and its checks |
+//! | `reviewer_tools` | reviewers behind HTTP that look for themselves: tools that only read (7) |
+//! | `scan` | files that a task's rules name are looked at, beside the loop |
+//! | `seen_on` | what checks said on commits that nobody had worked on: it is looked at once (24) |
+//! | `stages` | the further stages: their commands, and what their agents are asked (6.7) |
+//! | `tool_ledger` | the record of what a model did with its tools: one line a call in a file of the spool, written as it happens |
+//! | `tool_worker` | workers behind HTTP: a model reads, writes and runs by way of this program (1, 6) |
+//! | `turn` | worker turns by command: how they are started, and what their end means |
+//! | `upstream` | what earlier tasks said, for the prompts of those that build on them |
+//! | `worker_prompt` | what a worker is told: the task, what earlier tasks said, and what its last attempt was sent back with |
+
+pub mod agent_backends;
+pub mod agent_messages;
+pub mod ask;
+pub mod audit;
+pub mod baseline;
+pub mod calls;
+pub mod commands;
+pub mod dead_letters;
+pub mod echo;
+pub mod login;
+pub mod looks;
+pub mod message_folders;
+pub mod middleware;
+pub mod notices;
+pub mod permission;
+pub mod reply;
+pub mod review_context;
+pub mod reviewer_tools;
+pub mod scan;
+pub mod seen_on;
+pub mod stages;
+pub mod tool_ledger;
+pub mod tool_worker;
+pub mod turn;
+pub mod upstream;
+pub mod worker_prompt;
