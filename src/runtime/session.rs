@@ -46,13 +46,13 @@ use rules::engine::{
 };
 use supervisor::ProcessIdentity;
 
-use crate::runtime::recovery::supervision;
 use crate::runtime::isolation::git;
 use crate::runtime::isolation::protection::ReadBefore;
 use crate::runtime::isolation::worktrees::Worktrees;
 use crate::runtime::outside::operator;
 use crate::runtime::recovery::adopt::Adopted;
 use crate::runtime::recovery::foreign_runs::ForeignRuns;
+use crate::runtime::recovery::supervision;
 use crate::runtime::work::agent_backends::AgentBackends;
 use crate::runtime::work::seen_on::SeenOn;
 use clock::Clock;

@@ -13,8 +13,8 @@ use rules::engine::{
     RunPhase, State, TaskEvent, Timer,
 };
 
-use crate::runtime::recovery::supervision::{self, NoWord};
 use crate::runtime::recovery::recover::{RecoverError, Recovered, recover};
+use crate::runtime::recovery::supervision::{self, NoWord};
 use crate::runtime::session::entry::{Due, Entry};
 use crate::runtime::work::scan;
 
