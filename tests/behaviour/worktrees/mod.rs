@@ -394,6 +394,16 @@ fn leave_locks(workspace: &Workspace, random: &mut impl FnMut(u64) -> u64) {
     }
 }
 
+/// Whether the run that was to go on had begun: killed before its first record it has not, and what is left of it is removed.
+fn has_begun(workspace: &Workspace, resumed: &Finished) -> bool {
+    let has_begun = resumed.code() != Some(2);
+    if !has_begun {
+        assert!(resumed.stderr.contains("never started"), "{}", resumed.stderr);
+        fs::remove_dir_all(workspace.path(".polpo")).expect("it was there");
+    }
+    has_begun
+}
+
 /// One life of the six tasks under SIGKILL at moments that follow from a seed. How many kills have struck.
 fn life(seed: u64) -> u32 {
     let workspace = six();
@@ -419,10 +429,8 @@ fn life(seed: u64) -> u32 {
             ended || Instant::now() >= until
         });
         if ended {
-            // Killed before its first record, a run has never begun.
             let finished = running.finish();
-            if finished.code() == Some(2) {
-                fs::remove_dir_all(workspace.path(".polpo")).expect("it was there");
+            if !has_begun(&workspace, &finished) {
                 continue;
             }
             println!("seed {seed}");
@@ -439,7 +447,7 @@ fn life(seed: u64) -> u32 {
             "seed {seed}: the checkout is touched before the end: {status}"
         );
     }
-    if workspace.run_folders().is_empty() {
+    if workspace.run_folders().is_empty() || !has_begun(&workspace, &workspace.quorum(&["resume"])) {
         workspace.quorum(&["run", "mission.yaml"]).exits(0);
     }
     workspace.quorum(&["resume"]).exits(0);
