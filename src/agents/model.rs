@@ -427,7 +427,7 @@ async fn ask_once(
     error.tools_unsupported &= offers;
     error.retry_after = retry_after.or(error.retry_after);
     if error.class == FailureClass::UsageWindow && error.retry_after.is_none() {
-        error.retry_after = told_pause(&error.message, Moment { now, ahead: 0 });
+        error.retry_after = told_pause(&error.message, Moment::utc(now));
     }
     Err(error)
 }

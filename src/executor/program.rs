@@ -152,7 +152,7 @@ mod tests {
             program: name,
             code,
             timed_out: exit.timed_out,
-            at: Moment::here(),
+            at: Moment::of_end(&exit),
             ..FailedCommand::default()
         };
         Some(told_by(&preset_of(name), &outputs.end(Ok(exit)), failed).unwrap())

@@ -7,7 +7,7 @@
 //! One thread owns the state. It blocks on the sync of its journal and on nothing else: files are hashed and read on
 //! the blocking pool, processes live below the supervisor, models answer asynchronously.
 //!
-//! | folder | what |
+//! | file | what |
 //! |---|---|
 //! | `isolation` | what processes may see and change; worktrees; protected files |
 //! | `outside` | what runs without a session |

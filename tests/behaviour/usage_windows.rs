@@ -109,6 +109,27 @@ fn a_window_outlives_a_kill() {
     assert_eq!(attempts(&document, "t"), ["execute"]);
 }
 
+#[test]
+fn a_window_counts_from_the_end_of_its_turn_whichever_session_reads_it() {
+    let said = limit("You've hit your session limit · resets in 2 hours").replace('\'', "'\\''");
+    let worker =
+        format!("touch seen; until test -e go; do sleep 0.02; done; echo '{said}'; date +%s > ended; exit 1");
+    let workspace = Workspace::with(&mission(&worker, "maxWindowWait: 1h", ""));
+    let running = workspace.start(&["run", "mission.yaml"]);
+    wait_for("the turn", || workspace.exists("seen"));
+    running.kill();
+    workspace.write("go", "");
+    let ended = || workspace.read("ended").trim().parse::<i64>().unwrap_or(i64::MAX);
+    wait_for("some seconds after the turn", || {
+        workspace.exists("ended") && chrono::Utc::now().timestamp() >= ended().saturating_add(3)
+    });
+    workspace.quorum(&["resume"]).exits(7);
+    let until = workspace.status()["resumableAt"].as_str().unwrap().to_owned();
+    let until = chrono::DateTime::parse_from_rfc3339(&until).unwrap().timestamp();
+    let late = until - ended() - 2 * 60 * 60;
+    assert!((-1..=2).contains(&late), "{late} s late");
+}
+
 /// Work whose judge meets a limit the first time that it is asked.
 fn judged(wait: &str) -> Workspace {
     let limit = limit("You've hit your weekly limit · resets in 30 minutes");

@@ -13,6 +13,7 @@ use regex::{Captures, Regex};
 use serde_json::Value;
 
 use rules::domain::{Millis, Timestamp};
+use supervisor::ChildExit;
 
 /// The moment in which something was said, and where.
 #[derive(Debug, Clone, Copy, Default)]
@@ -21,6 +22,8 @@ pub struct Moment {
     pub now: Timestamp,
     /// How far the clocks of that place are ahead of UTC, in seconds: agents tell times of day without a zone.
     pub ahead: i32,
+    /// The time that has passed since, in whole seconds: a later session may be the one that reads it.
+    pub passed: Millis,
 }
 
 impl Moment {
@@ -29,6 +32,31 @@ impl Moment {
         Self {
             now: Timestamp::now(),
             ahead: chrono::Local::now().offset().local_minus_utc(),
+            passed: Millis(0),
+        }
+    }
+
+    /// A moment by the clock, at a place whose clocks go by UTC.
+    pub fn utc(now: Timestamp) -> Self {
+        Self {
+            now,
+            ..Self::default()
+        }
+    }
+
+    /// The moment at which a program of this machine ended.
+    pub fn of_end(exit: &ChildExit) -> Self {
+        let here = Self::here();
+        let ended = Timestamp(exit.started_ms.saturating_add(exit.duration_ms));
+        // One that never ran has no times.
+        if exit.started_ms == 0 || ended > here.now {
+            return here;
+        }
+        let passed = Millis(here.now.since(ended).0 / 1000 * 1000);
+        Self {
+            now: ended,
+            passed,
+            ..here
         }
     }
 }
@@ -84,8 +112,13 @@ const MONTHS: [&str; 12] = [
     "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
 ];
 
-/// The time until the moment that a text tells; `None` if it tells none.
+/// The time from now until the moment that a text tells; `None` if it tells none.
 pub fn told(text: &str, at: Moment) -> Option<Millis> {
+    Some(Millis(pause(text, at)?.0.saturating_sub(at.passed.0)))
+}
+
+/// The time from the moment at which it was said until the moment that a text tells.
+fn pause(text: &str, at: Moment) -> Option<Millis> {
     let text = plain(text);
     let spans = SPAN
         .captures_iter(&text)
@@ -113,7 +146,7 @@ pub fn told(text: &str, at: Moment) -> Option<Millis> {
 
 /// The wait that a structured error tells: from its fields first, then from its words.
 pub fn told_by_object(error: &Value, at: Moment) -> Option<Millis> {
-    field(error, at, 0)
+    Some(Millis(field(error, at, 0)?.0.saturating_sub(at.passed.0)))
 }
 
 /// Lower case, with plain apostrophes and spaces.
@@ -135,7 +168,7 @@ fn field(value: &Value, at: Moment, depth: usize) -> Option<Millis> {
             let here = entries.iter().find_map(|(name, value)| match name.as_str() {
                 "resets_at" | "resetsAt" | "reset_at" | "resetAt" | "reset_time" | "resetTime" => match value
                 {
-                    Value::String(text) => told(text, at),
+                    Value::String(text) => pause(text, at),
                     value => epoch(value.as_u64()?, at),
                 },
                 "resets_in_seconds" | "retry_after" | "retryAfter" => seconds(value),
@@ -394,7 +427,7 @@ mod tests {
             ("resets in 4h30m", 4 * HOUR + 30 * MINUTE),
             ("resets in 2d4h", 52 * HOUR),
         ] {
-            let at = Moment { now: NOW, ahead: 0 };
+            let at = Moment::utc(NOW);
             assert_eq!(told(text, at), Some(Millis(want)), "{text}");
         }
         for text in [
@@ -413,7 +446,7 @@ mod tests {
             "resets 3am (UTC+99)",
             "2026-11-23T00:29:59Z ERROR limit reached",
         ] {
-            let at = Moment { now: NOW, ahead: 0 };
+            let at = Moment::utc(NOW);
             assert_eq!(told(text, at), None, "{text}");
         }
     }
@@ -423,6 +456,7 @@ mod tests {
         let at = Moment {
             now: NOW,
             ahead: 2 * 3600,
+            ..Moment::default()
         };
         assert_eq!(told("resets 8am", at), Some(Millis(5 * HOUR + 30 * MINUTE)));
         assert_eq!(told("resets 8am (UTC)", at), Some(Millis(7 * HOUR + 30 * MINUTE)));
@@ -438,10 +472,16 @@ mod tests {
     #[test]
     fn clocks_that_are_put_back_or_forward_until_then_are_counted() {
         // 2026-10-31T20:30:00-04:00; at 2:00 on the next day New York puts its clocks back.
-        let at = |ms| Moment {
-            now: Timestamp(ms),
-            ahead: 0,
+        let late = Moment {
+            now: NOW,
+            passed: Millis(HOUR),
+            ..Moment::default()
         };
+        assert_eq!(told("try again in 3 hours", late), Some(Millis(2 * HOUR)));
+        assert_eq!(told("try again in 30 minutes", late), Some(Millis(0)));
+        let object = serde_json::json!({"error": {"message": "x", "reset_at": "try again in 3 hours"}});
+        assert_eq!(told_by_object(&object, late), Some(Millis(2 * HOUR)));
+        let at = |ms| Moment::utc(Timestamp(ms));
         let told_then = told("resets 9:30am (America/New_York)", at(1_793_493_000_000));
         assert_eq!(told_then, Some(Millis(14 * HOUR)));
         // 2027-03-13T20:30:00-05:00; 2:30 does not come on the next day.
@@ -451,7 +491,7 @@ mod tests {
 
     #[test]
     fn fields_say_it_without_words() {
-        let at = Moment { now: NOW, ahead: 0 };
+        let at = Moment::utc(NOW);
         for (object, want) in [
             (
                 serde_json::json!({"error": {"type": "usage_limit_reached", "resets_at": 1_795_401_000}}),

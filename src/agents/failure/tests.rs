@@ -507,10 +507,7 @@ fn limits_are_told_from_failures_wherever_an_adapter_says_so() {
                 code: Some(1),
                 stdout,
                 stderr,
-                at: Moment {
-                    now: Timestamp(1_795_393_800_000),
-                    ahead: 0,
-                },
+                at: Moment::utc(Timestamp(1_795_393_800_000)),
                 ..FailedCommand::default()
             });
             let want = match (want, stdout.is_empty()) {

@@ -92,7 +92,7 @@ pub fn no_reply(who: &str, end: &CommandEnd) -> Option<AskFailure> {
         code: end.exit.code,
         stderr: &stderr,
         stdout: &stdout,
-        at: Moment::here(),
+        at: Moment::of_end(&end.exit),
         ..FailedCommand::default()
     });
     let said: String = told.reason.chars().take(LONGEST_QUOTE).collect();
@@ -148,7 +148,7 @@ pub fn of_program(who: &str, end: &CommandEnd, preset: &Arc<Preset>) -> Result<P
         program: preset.argv.first().map_or("", |program| program),
         code: end.exit.code.filter(|_| !timed_out),
         timed_out,
-        at: Moment::here(),
+        at: Moment::of_end(&end.exit),
         ..FailedCommand::default()
     };
     let told = told_by(preset, end, failed);

@@ -305,7 +305,7 @@ fn with_failed<T>(
         code: exit.code,
         timed_out: exit.timed_out,
         declared: &declared,
-        at: Moment::here(),
+        at: Moment::of_end(exit),
         ..FailedCommand::default()
     })
 }
