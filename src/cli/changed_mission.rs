@@ -14,7 +14,7 @@ use rules::mission::{self, Source};
 use supervisor::files::no_links::real_path;
 use supervisor::files::{read_regular, replace_file};
 
-use super::conflicts::refuse_active_titles;
+use super::active_titles::refuse_active_titles;
 use super::failure::Failure;
 use super::load::load;
 use super::screen::Screen;

@@ -5,6 +5,7 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `active_titles` | titles that are active in another unfinished run: what is in the way of a run is refused or cancelled |
 //! | `agent_commands` | `quorum agent ask`, `delegate`, `progress` and `result`: what an agent says to its run while it works on a task |
 //! | `answer` | `quorum approve`, `quorum reject` and `quorum answer`: a person decides about what waits for one |
 //! | `args` | what can be typed with several commands: flags of results and of sessions |
@@ -18,7 +19,6 @@
 //! | `completions` | `quorum completions`: what a shell reads once, so that it asks `complete` at every key |
 //! | `config` | `quorum config show`: which settings hold, and which layer each of them comes from |
 //! | `confirm` | questions to a person |
-//! | `conflicts` | titles that are active in another unfinished run: what is in the way of a run is refused or cancelled |
 //! | `defined_agents` | the agents that a file defines, for judging without a run |
 //! | `diff` | `quorum diff`: what an isolated task changed |
 //! | `dlq` | `quorum dlq`: what failed for good, and what becomes of it (13) |
@@ -70,6 +70,7 @@
 #[macro_use]
 mod failure;
 
+mod active_titles;
 mod agent_commands;
 mod answer;
 mod args;
@@ -83,7 +84,6 @@ mod complete;
 mod completions;
 mod config;
 mod confirm;
-mod conflicts;
 mod defined_agents;
 mod diff;
 mod dlq;

@@ -17,8 +17,8 @@ use rules::engine::{Command, CommandResult, State, cannot_add, task_of_request};
 use rules::judging::triage::{Triage, parse_triage};
 use rules::mission::{SubTask, read_sub_task};
 
+use super::active_titles::refuse_active_titles;
 use super::args::{LATEST, OfRun};
-use super::conflicts::refuse_active_titles;
 use super::event_loop::block_on;
 use super::failure::Failure;
 use super::operator_client::{ActorArgs, Submitted, refuse_agents, submit_command};

@@ -13,9 +13,9 @@ use crate::store::{FsLog, Journal, RunFolder, StateFolder};
 use rules::domain::{FailureMode, Status, TaskId, Timestamp, is_same_name};
 use rules::engine::{self, Fact, LaterSession, State};
 
+use super::active_titles::refuse_active_titles;
 use super::args::{OfRun, SessionFlags, Trust};
 use super::changed_mission::ChangedMission;
-use super::conflicts::refuse_active_titles;
 use super::failure::Failure;
 use super::lock::lock;
 use super::operator_client::{refuse_agents, told};

@@ -12,8 +12,8 @@ use rules::engine::State;
 use rules::mission::model::{CommandLine, is_branch_name};
 use rules::mission::{AgentPlan, RunOptions};
 
+use super::active_titles::resolve_conflicts;
 use super::args::Run;
-use super::conflicts::resolve_conflicts;
 use super::failure::Failure;
 use super::launch::{Launch, new_run_id};
 use super::load::{self, absolute, load, mission_folder, selected_plan};

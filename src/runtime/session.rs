@@ -8,7 +8,7 @@
 //! | `end` | the end of a session that ended in order |
 //! | `entry` | a record on its way: vouched for, applied, with what becomes due by it, appended |
 //! | `error` | why a session could not go on |
-//! | `letters` | what lies in the inbox: commands of people who could not reach the session at its socket |
+//! | `inbox` | what lies in the inbox: commands of people who could not reach the session at its socket |
 //! | `observer` | who watches a session |
 //! | `other_runs` | commands for the other runs of the state folder while this session holds its lock |
 //! | `signals` | SIGINT, SIGTERM, and SIGHUP of a terminal that was closed |
@@ -21,7 +21,7 @@ pub mod effects;
 mod end;
 pub mod entry;
 pub mod error;
-mod letters;
+mod inbox;
 pub mod observer;
 pub mod other_runs;
 pub mod signals;

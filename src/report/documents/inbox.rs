@@ -1,4 +1,4 @@
-//! `quorum.inbox/v1` and its halves: what waits for a person, and what operators should know of.
+//! `quorum.inbox/v1` and its halves: what waits for a person, and what operators should know of. What waits is gathered in `waits`.
 
 use minijinja::Error;
 use minijinja::value::Serde;

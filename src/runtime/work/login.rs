@@ -1,5 +1,5 @@
 //! What the program of an agent is passed of the environment, and whether it can log in, as far as that is seen without starting
-//! it: a variable with a key, or a file that a login leaves.
+//! it: a variable with a key, or a file that a login leaves. Which runs are refused for want of a login is decided in `agent_backends`.
 
 use std::path::PathBuf;
 

@@ -1,8 +1,8 @@
-//! How good something is: reading verdicts, joining them, choosing who may give them.
+//! How good something is: reading verdicts and joining them.
 //!
 //! Everything here is pure: no I/O, no clock, no randomness. *When* a judge is asked is the engine's business, *asking*
-//! it is done in `review`; here is only what a reply says, what several replies say together, who is entitled to
-//! reply, and what plain facts say without any judge.
+//! it is done in `review`; here is only what a reply says, what several replies say together, and what plain facts say
+//! without any judge. *Who* may judge is part of the plan (`mission/eligibility.rs`).
 //!
 //! | file | what |
 //! |---|---|

@@ -10,12 +10,12 @@ use crate::domain::Millis;
 use super::codes::Code;
 use super::diagnostics::DiagnosticSeverity;
 use super::document::{MapEntry, NodeId, NodeKind, Tree};
+use super::key_combinations;
 use super::scalar::{Deadline, Referent, Scalar as _, unknown_word};
 use super::shape::{OneShape, Shape, Table, TableKey};
 use super::suggest::suggestion;
 use super::synonyms;
 use super::text::quoted;
-use super::together;
 use super::violation::{Violation, ViolationPlace, Violations, first_line, is_misspelt};
 
 /// The result of the check.
@@ -47,7 +47,7 @@ pub fn check(tree: &mut Tree<'_>, table: &'static Table, other: Option<&'static 
     let Checker {
         mut found, pruned, ..
     } = checker;
-    found.problems.append(together::check(tree));
+    found.problems.append(key_combinations::check(tree));
     pruned.into_iter().for_each(|node| tree.prune(node));
     found
 }

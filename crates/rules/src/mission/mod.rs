@@ -6,7 +6,7 @@
 //! 2. `check`: the tree is checked against the tables of `model`, and what is wrong is pruned;
 //! 3. `model`: the rest is read into structs, each of which declares its keys (`keys`);
 //! 4. `validate`: the structs are checked for what no table can say (names, circles, what belongs together);
-//! 5. `problem`, `diagnostics`: what was found is located and drawn, or
+//! 5. `violation`, `diagnostics`: what was found is located and drawn, or
 //! 6. [`compile()`]: the mission becomes the plan that the engine works on.
 //!
 //! There is one way for right and wrong files alike, so both are always judged by the same rules. Going straight from
@@ -29,12 +29,13 @@
 //! | `diagnostics` | what is wrong with a file, ready to be shown: as text like a compiler's, or as JSON |
 //! | `document` | the document as a tree with places |
 //! | `edges` | adjacency that can grow: dense where it was known from the start, and a small map for what came later |
-//! | `eligibility` | who may judge a task, never its author, and in which order they are asked (8) |
+//! | `eligibility` | who may judge a task, never its author, in which order they are asked, and who takes over from an agent that failed (8) |
 //! | `environment` | `${NAME}`: values that come from the environment of the run, never from the file |
 //! | `folders` | the folders that tasks work in, and where their files lie for whoever comes after them (22) |
 //! | `foundation` | foundation tasks: much is built on them, so less is better than nothing (12) |
 //! | `growth` | tasks that a run gets while it works: sub-tasks, fixups, requests (12, 16) |
 //! | `independence` | whether a reviewer is independent of the author of the work (8) |
+//! | `key_combinations` | keys that only make sense together: names twice, criteria without a grader, weights |
 //! | `keys` | keys, each declared once: the macro that makes struct, table and reading of a declaration |
 //! | `levels` | levels of settings: mission, project, user, defaults; and what `quorum config show` prints of them |
 //! | `lineage` | the digest of a task's text and of what it comes from (17) |
@@ -63,7 +64,6 @@
 //! | `task_list` | the tasks of a plan: in one block, and those that came later behind them |
 //! | `testing` | plans for the tests of other modules |
 //! | `text` | showing texts of a file safely |
-//! | `together` | keys that only make sense together: names twice, criteria without a grader, weights |
 //! | `validate` | what no table can say: names that exist, cycles, what belongs together |
 //! | `worktree_plan` | how the folders of isolated tasks are prepared, as a plan has it |
 //! | `written` | where it is said how strictly work is judged: a mission, a file beneath it, a flag, a variable |
@@ -89,6 +89,7 @@ mod folders;
 mod foundation;
 mod growth;
 pub mod independence;
+mod key_combinations;
 mod keys;
 mod levels;
 mod lineage;
@@ -118,7 +119,6 @@ mod testing;
 #[cfg(test)]
 mod tests;
 mod text;
-mod together;
 mod validate;
 mod violation;
 mod worktree_plan;

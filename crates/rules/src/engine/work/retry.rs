@@ -1,5 +1,5 @@
 //! What follows when a try failed: the one rule for all kinds of work, and for whoever asks outside of a run (semantics,
-//! section 13).
+//! section 13). When an attempt of a task is given up is decided in `decide::conclude`.
 
 use crate::domain::{FailureClass, Millis, Timestamp};
 
