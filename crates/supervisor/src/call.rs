@@ -1,7 +1,7 @@
 //! Short programs that a thread of the runner waits for, not the supervisor: what they do is not worth a message each way.
 //!
-//! Such a program has a process group of its own, which is ended when whoever waits says so. It is asked to end when that thread
-//! does, and so at the latest with the runner, however that ends. Where the system can, it reads and writes in the places only that
+//! Such a program has a process group of its own, which is ended when whoever waits says so. It is ended when that thread ends,
+//! and so at the latest with the runner, however that ends. Where the system can, it reads and writes in the places only that
 //! it is given (`scope_linux`).
 
 use std::fs::File;
@@ -36,6 +36,8 @@ pub struct Bounds<'a> {
     pub reads: Vec<PathBuf>,
     /// The places that the program is made of: it reads there, too, and starts programs from there only.
     pub programs: &'a [&'a str],
+    /// The signal that the program gets once the thread that waits for it has ended, where the system can do that.
+    pub at_our_end: Signal,
 }
 
 /// Runs a program, by its absolute path, to its end. Once `is_over`, which is asked now and then, it gets SIGTERM, and then

@@ -15,7 +15,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::sync::atomic::{AtomicI32, Ordering};
 
-use rustix::process::Pid;
+use rustix::process::{Pid, Signal, getpid};
 
 use super::call::Bounds;
 use super::child::Start;
@@ -41,7 +41,7 @@ pub struct Starter {
 struct Begin<'d> {
     leads: bool,
     deaf: bool,
-    bound: bool,
+    at_our_end: Option<Signal>,
     domain: Option<&'d OwnedFd>,
 }
 
@@ -56,8 +56,10 @@ struct StartTask {
     leads: bool,
     /// Whether the child ignores SIGTERM.
     deaf: bool,
-    /// Whether the child gets SIGTERM once the thread that starts it ends.
-    bound: bool,
+    /// The signal that the child gets once the thread that starts it ends; 0 for none.
+    at_our_end: c_int,
+    /// The process of that thread.
+    parent: libc::pid_t,
     /// The domain that it enters; -1 for none.
     domain: c_int,
     /// The standard input, output and error of the child; -1 for one that stays as it is.
@@ -119,7 +121,7 @@ impl Starter {
             start,
             Begin {
                 leads: true,
-                bound: true,
+                at_our_end: Some(bounds.at_our_end),
                 domain: domain.as_ref(),
                 ..Begin::default()
             },
@@ -164,7 +166,8 @@ impl Starter {
             folder: folder.as_ptr(),
             leads: how.leads,
             deaf: how.deaf,
-            bound: how.bound,
+            at_our_end: how.at_our_end.map_or(0, Signal::as_raw),
+            parent: getpid().as_raw_nonzero().get(),
             domain: how.domain.map_or(-1, AsRawFd::as_raw_fd),
             standard: start.standard.each_ref().map(descriptor),
             // SAFETY: `sigemptyset` initialises the set and fails for no set.
@@ -251,7 +254,10 @@ extern "C" fn begin(task: *mut c_void) -> c_int {
                 .zip(task.standard)
                 .all(|(standard, file)| file == -1 || libc::dup2(file, standard) != -1)
             && libc::chdir(task.folder) == 0
-            && (!task.bound || libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM, 0, 0, 0) == 0)
+            // Whoever has ended before it was asked for that sends nothing.
+            && (task.at_our_end == 0
+                || (libc::prctl(libc::PR_SET_PDEATHSIG, task.at_our_end, 0, 0, 0) == 0
+                    && libc::getppid() == task.parent))
             && (!task.deaf || libc::signal(libc::SIGTERM, libc::SIG_IGN) != libc::SIG_ERR)
             && libc::sigprocmask(libc::SIG_SETMASK, &task.no_signals, std::ptr::null_mut()) == 0
             && (task.domain == -1 || scope::enter(task.domain));

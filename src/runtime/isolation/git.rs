@@ -14,6 +14,8 @@ use std::process::Output;
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
+use rustix::process::Signal;
+
 use crate::executor::error::WorkError;
 use supervisor::files;
 
@@ -104,6 +106,8 @@ pub struct Git {
     writes: Vec<PathBuf>,
     /// Further paths that the call reads.
     reads: Vec<PathBuf>,
+    /// The signal that ends the call once this process has ended.
+    at_our_end: Signal,
 }
 
 impl Git {
@@ -127,6 +131,7 @@ impl Git {
             input: None,
             writes: vec!["/dev/null".into()],
             reads: Vec::new(),
+            at_our_end: Signal::TERM,
         }
     }
 
@@ -148,6 +153,12 @@ impl Git {
     pub fn in_repository(mut self, repository: &Path) -> Self {
         self.writes.push(repository.to_owned());
         self.env("GIT_DIR", repository)
+    }
+
+    /// In a repository of a run, whose locks the next session removes: nothing of the call is left once this process is killed.
+    pub fn cut_off_with_us(mut self) -> Self {
+        self.at_our_end = Signal::KILL;
+        self
     }
 
     /// With this index; it may write whatever lies beside that.
@@ -320,6 +331,7 @@ fn output(git: Git) -> Result<Output, WorkError> {
         reads: lent([&writes[..], &git.reads].concat()),
         writes,
         programs: system,
+        at_our_end: git.at_our_end,
     };
     let input = git.input.unwrap_or_else(|| "/dev/null".into());
     let file = fs::File::open(&input).map_err(WorkError::file("read", &input))?;

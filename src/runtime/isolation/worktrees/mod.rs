@@ -67,8 +67,9 @@ const LINK: &str = "120000";
 const BOUNDS: &str = "shallow";
 /// Where a repository says what it does not follow, whatever the tree says.
 const EXCLUDED: &str = "info/exclude";
-/// How long git of a session that was killed may still work.
-const LONGEST_GIT: Duration = Duration::from_secs(30);
+/// How long git of a session that was killed may still work: it is killed with that session, but ends only once the disk has taken
+/// what it was writing.
+const LONGEST_GIT: Duration = Duration::from_secs(2 * 60);
 const PAUSE: Duration = Duration::from_millis(5);
 /// How many files a message names.
 const MOST_NAMED: usize = 20;
@@ -423,7 +424,7 @@ impl Worktrees {
     }
 
     fn git(&self) -> Git {
-        Git::new().in_repository(&self.repository())
+        Git::new().in_repository(&self.repository()).cut_off_with_us()
     }
 
     /// Git in the folder of a task.
