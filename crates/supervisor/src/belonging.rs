@@ -1,9 +1,4 @@
-//! To whom a process belongs, told by what it cannot shed.
-//!
-//! An agent's child can clear its environment, begin a session of its own, outlive its parents and hide in namespaces. One
-//! thing stays: a resource limit. The supervisor lowers its hard limit of file locks, which Linux has not looked at since 2.4, to
-//! a number of its own; every descendant inherits it, and nobody without the rights of the machine's administrator raises it
-//! again. So whatever carries a number is an agent's, and whose, for as long as it lives.
+//! To whom a process belongs: by its mark, by whom it descends from, by its session, and by where it lives.
 
 use std::fs;
 use std::io;
@@ -11,88 +6,67 @@ use std::os::fd::AsFd;
 
 use rustix::process::Pid;
 
-use super::identity::ProcessIdentity;
-use rules::domain::Digest;
+use super::identity::{ProcessIdentity, number, pid_of};
+use super::mark;
+use super::platform;
+use super::platform::forebears::any_forebear;
+use super::turn_marker::{TURN_KEY_VARIABLE, TurnMarker};
 
-/// The upper 16 bits of every mark; far below "unlimited", far above any limit that somebody would set by hand.
-const KIND: u64 = 0x5155 << OWN_BITS;
-/// The lower bits, which tell one supervisor from another.
-const OWN_BITS: u32 = 48;
+/// How supervisors are called in `/proc`: the kernel keeps 15 characters of a name.
+pub const SUPERVISOR_NAME: &str = "quorum-supervis";
+/// The variable that names its run to every child.
+const RUN_VARIABLE: &str = "QUORUM_RUN_ID";
 
-/// The mark of everything that a supervisor starts.
-fn mark_of(supervisor: &ProcessIdentity) -> u64 {
-    let ProcessIdentity {
-        pid,
-        start_time,
-        boot_id,
-    } = supervisor;
-    let digest = Digest::of(format!("{pid}.{start_time}.{boot_id}").as_bytes()).to_string();
-    let own = digest.get(..OWN_BITS as usize / 4);
-    KIND | own
-        .and_then(|digits| u64::from_str_radix(digits, 16).ok())
-        .unwrap_or(0)
+/// Whether this process was started by an agent, a check or a judge of some run, however far down its tree: such a one
+/// must not speak for a person.
+pub fn is_of_an_agent() -> bool {
+    // A process that cannot even see itself shall not speak for a person either.
+    !knows_itself() || is_an_agents(std::process::id()).unwrap_or(true)
 }
 
-fn is_mark(limit: u64) -> bool {
-    limit >> OWN_BITS == KIND >> OWN_BITS
-}
-
-/// Marks this process and with it whatever it will start. Inside of another run's turn the mark of that run stays: a limit
-/// can only be lowered.
-pub fn mark_this_process(supervisor: &ProcessIdentity) {
-    #[cfg(target_os = "linux")]
-    {
-        use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-        if getrlimit(Resource::Locks).maximum.is_some() {
-            return;
-        }
-        let mark = Some(mark_of(supervisor));
-        let limit = Rlimit {
-            current: mark,
-            maximum: mark,
-        };
-        // Where it cannot be set, tree and environment still tell.
-        let _ = setrlimit(Resource::Locks, limit);
+/// Whether another process is an agent's, as far as the system tells (all but Linux: not at all).
+///
+/// # Errors
+///
+/// When there is no such process any more, or it is hidden: then nothing is known of it.
+pub fn is_an_agents(pid: u32) -> io::Result<bool> {
+    if pid_of(pid).is_some_and(mark::carries_a_mark) {
+        return Ok(true);
     }
-    #[cfg(not(target_os = "linux"))]
-    let _ = mark_of(supervisor);
+    any_forebear(pid, |forebear| {
+        let names = [TURN_KEY_VARIABLE, RUN_VARIABLE];
+        let marked = names.iter().any(|name| forebear.variable(name).is_some());
+        marked || forebear.name() == SUPERVISOR_NAME
+    })
 }
 
-/// Whether a process, or one it descends from, was started by this supervisor.
-pub fn is_marked_by(pid: Pid, supervisor: &ProcessIdentity) -> bool {
-    limit_of(pid).is_some_and(|limit| limit == mark_of(supervisor))
+/// Whether this process belongs to a run whose sessions had these supervisors: by what it carries, by its session, by whom it
+/// descends from, or because it hides in namespaces of its own. Such a one must not begin the next session of that run.
+pub fn is_of_the_run(run: &str, supervisors: &[ProcessIdentity]) -> bool {
+    let own = rustix::process::getpid();
+    let is_here = |supervisor: &&ProcessIdentity| platform::is_this_boot(&supervisor.boot_id);
+    let here: Vec<&ProcessIdentity> = supervisors.iter().filter(is_here).collect();
+    if !knows_itself() || here.iter().any(|supervisor| mark::is_marked_by(own, supervisor)) {
+        return true;
+    }
+    let markers: Vec<TurnMarker> = here.iter().copied().map(TurnMarker::of).collect();
+    let below = any_forebear(number(own), |forebear| {
+        let key = forebear.variable(TURN_KEY_VARIABLE);
+        let of_turn = key.is_some_and(|key| markers.iter().any(|marker| marker.key_in(&key).is_some()));
+        let is_supervisor = || here.iter().any(|supervisor| forebear.is(supervisor));
+        of_turn || forebear.variable(RUN_VARIABLE).as_deref() == Some(run) || is_supervisor()
+    });
+    below.unwrap_or(true) || here.iter().any(|supervisor| shares_session(supervisor))
 }
 
-/// Whether a process carries a mark, or a limit that is lower than this process's own and may have been one.
-pub fn carries_a_mark(pid: Pid) -> bool {
-    let Some(limit) = limit_of(pid) else {
-        return false;
-    };
-    is_mark(limit) || own_limit().is_none_or(|own| limit < own)
-}
-
-/// Whether a process carries a limit that is no mark: somebody's choice, or a mark that was lowered.
-#[cfg(target_os = "linux")]
-pub fn may_have_lowered_its_mark(pid: Pid) -> bool {
-    limit_of(pid).is_some_and(|limit| !is_mark(limit))
-}
-
-/// The hard limit of a process; `None` where there is none, or none that can be seen.
-fn limit_of(pid: Pid) -> Option<u64> {
-    let limits = fs::read_to_string(format!("/proc/{}/limits", pid.as_raw_nonzero())).ok()?;
-    parse(&limits)
-}
-
-fn own_limit() -> Option<u64> {
-    limit_of(rustix::process::getpid())
-}
-
-/// `Max file locks   SOFT   HARD   locks`
-fn parse(limits: &str) -> Option<u64> {
-    let line = limits
-        .lines()
-        .find_map(|line| line.strip_prefix("Max file locks"))?;
-    line.split_ascii_whitespace().nth(1)?.parse().ok()
+/// Whether this process is in the session that a supervisor began: then it was started below it, and did not leave.
+fn shares_session(supervisor: &ProcessIdentity) -> bool {
+    let session = platform::own_session();
+    let session = session.filter(|session| number(*session) == supervisor.pid);
+    // The number may be another process's by now, which then has begun a session of its own.
+    session.is_some_and(|leader| {
+        platform::start_time(leader).map_or(true, |start_time| start_time == supervisor.start_time)
+    })
 }
 
 /// Whether this process is seen under the number that it knows itself by: not so in a namespace of processes whose `/proc`
@@ -152,30 +126,6 @@ pub fn has_ended(held: &impl AsFd) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn supervisor(pid: u32) -> ProcessIdentity {
-        ProcessIdentity {
-            pid,
-            start_time: 4711,
-            boot_id: "b".to_owned(),
-        }
-    }
-
-    #[test]
-    fn a_mark_is_of_one_supervisor_and_no_limit_of_anybodys_choice() {
-        assert!(is_mark(mark_of(&supervisor(1))));
-        assert_ne!(mark_of(&supervisor(1)), mark_of(&supervisor(2)));
-        assert!(!is_mark(0) && !is_mark(65_536) && !is_mark(u64::MAX));
-    }
-
-    #[test]
-    fn the_hard_limit_is_what_counts() {
-        let limits = "Limit   Soft Limit   Hard Limit   Units\n\
-                      Max locked memory   1   2   bytes\n\
-                      Max file locks            12                   345                  locks     \n";
-        assert_eq!(parse(limits), Some(345));
-        assert_eq!(parse("Max file locks   unlimited   unlimited   locks\n"), None);
-    }
 
     #[test]
     fn this_process_lives_where_it_lives() {

@@ -2,21 +2,21 @@
 //!
 //! Such a program has a process group of its own, which is ended when whoever waits says so. It is ended when that thread ends,
 //! and so at the latest with the runner, however that ends. Where the system can, it reads and writes in the places only that
-//! it is given (`scope_linux`).
+//! it is given (`linux/scope`).
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Output;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Signal, kill_process_group};
 
-use super::child::Start;
+use super::platform::starter::Starter;
 use super::posix;
-use super::starter::Starter;
+use super::start::{Bounds, Start};
 
 /// How often a call that lasts is looked at.
 const LOOK: Timespec = Timespec {
@@ -27,18 +27,6 @@ const LOOK: Timespec = Timespec {
 const GRACE: Duration = Duration::from_millis(500);
 /// How much is read at once, in bytes: what a pipe holds.
 const PIECE: usize = 64 << 10;
-
-/// The files that a short program may use. Places that are not there do not count.
-pub struct Bounds<'a> {
-    /// The places that the program writes to, which it reads as well.
-    pub writes: Vec<PathBuf>,
-    /// Further places that the program reads.
-    pub reads: Vec<PathBuf>,
-    /// The places that the program is made of: it reads there, too, and starts programs from there only.
-    pub programs: &'a [&'a str],
-    /// The signal that the program gets once the thread that waits for it has ended, where the system can do that.
-    pub at_our_end: Signal,
-}
 
 /// Runs a program, by its absolute path, to its end. Once `is_over`, which is asked now and then, it gets SIGTERM, and then
 /// SIGKILL. `place` is its folder and its standard input.

@@ -10,14 +10,14 @@ use std::time::{Duration, Instant, SystemTime};
 
 use rustix::process::{Pid, Signal, getpgid, kill_process, kill_process_group};
 
-use super::adoption::HeldChild;
-use super::asked::{AnswerPipe, RequestFiles};
-use super::confine::{ExitReport, Launcher, NotStarted};
 use super::identity::number;
 use super::outputs::{CheckedFolder, Output, Outputs};
 use super::platform;
+use super::platform::confine::{ExitReport, Launcher};
 use super::posix::ChildUsage;
-use super::protocol::{ChildExit, Spawn, SupervisorEvent};
+use super::protocol::{ChildExit, HeldChild, Spawn, SupervisorEvent};
+use super::sealed::{AnswerPipe, RequestFiles};
+use super::start::{NotStarted, Start};
 use rules::domain::Digest;
 
 /// A child that was started and not yet reaped. Its process id is therefore its own, and may be signalled.
@@ -56,21 +56,6 @@ pub struct Ended {
     /// The moment at which the end is reported even if the child's processes have not died.
     pub give_up: Instant,
     exit: ChildExit,
-}
-
-/// The values that a [`Launcher`] needs.
-pub struct Start<'a> {
-    /// The program, by absolute path, and its arguments.
-    pub arguments: &'a [String],
-    /// The environment, each name once.
-    pub environment: &'a [(String, String)],
-    /// The value of [`TURN_KEY_VARIABLE`](super::TURN_KEY_VARIABLE), which comes on top.
-    pub marker: &'a str,
-    /// The working directory of the child.
-    pub folder: &'a Path,
-    /// The standard input, output and error of the child. The supervisor's own all lead to `/dev/null`, so a
-    /// child that inherits them needs none opened.
-    pub standard: [Option<File>; 3],
 }
 
 /// Where a child's two outputs go.

@@ -1,26 +1,33 @@
-//! The runner's end: forking the supervisor, and talking to it without ever waiting for it.
+//! The runner's end: forking the supervisor, or finding one that outlived its runner, and talking to it without ever waiting
+//! for it.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::process::Pid;
 use tokio::io::unix::AsyncFd;
 use tokio::io::{Interest, Ready};
 
-use super::adoption::receive;
 use super::concealment;
 use super::event_loop::{self, Greeting};
 use super::farewell::SupervisorSecret;
 use super::identity::{ProcessIdentity, pid_of};
 use super::platform;
 use super::posix::{self, Forked};
-use super::protocol::{Frames, Outgoing, SupervisorCommand, SupervisorEvent, Tier, encode};
+use super::protocol::{
+    Frames, Holding, Outgoing, PROTOCOL, SupervisorCommand, SupervisorEvent, Tier, VersionGreeting, encode,
+};
+use super::socket::SocketAddress;
 
 const READ_SIZE: usize = 64 << 10;
 /// How long the end of a supervisor may take: longer than it waits itself for what will not die.
 const SHUTDOWN_WITHIN: Duration = Duration::from_secs(8);
+
+/// The pause between two tries to connect to a supervisor whose adoption socket is not open yet.
+const KNOCK_AGAIN: Duration = Duration::from_millis(5);
 
 /// Forks the supervisor and waits until it is ready. From then on neither can be read by others of its user.
 ///
@@ -39,7 +46,7 @@ pub fn fork() -> io::Result<Handle> {
     let secret = SupervisorSecret::new()?;
     // SAFETY: there is one thread, as was just checked where the system tells.
     unsafe { concealment::conceal() };
-    let (runner, supervisor) = UnixStream::pair()?;
+    let (mut runner, supervisor) = UnixStream::pair()?;
     // SAFETY: as above.
     match unsafe { posix::fork() }? {
         Forked::Supervisor => {
@@ -48,7 +55,10 @@ pub fn fork() -> io::Result<Handle> {
         }
         Forked::Runner { supervisor: pid } => {
             drop(supervisor);
-            let identity = greeted(&runner).inspect_err(|_| {
+            let mut incoming = Frames::default();
+            let greeting = receive(&mut runner, &mut incoming, None, Frames::next);
+            let started = greeting.and_then(|greeting: Greeting| greeting.map_err(io::Error::other));
+            let identity = started.inspect_err(|_| {
                 // It is ending; only the zombie would stay.
                 let _ = posix::wait_for(pid);
             })?;
@@ -57,7 +67,7 @@ pub fn fork() -> io::Result<Handle> {
                 pid,
                 identity,
                 farewell: Some(secret.digest()),
-                incoming: Frames::default(),
+                incoming,
                 received: VecDeque::new(),
             })
         }
@@ -91,25 +101,110 @@ pub fn behind(work: impl FnOnce()) {
     }
 }
 
-fn greeted(mut socket: &UnixStream) -> io::Result<ProcessIdentity> {
-    let mut frames = Frames::default();
-    let mut buffer = [0; 1024];
+fn ended() -> io::Error {
+    io::Error::new(io::ErrorKind::UnexpectedEof, "the supervisor has ended")
+}
+
+/// Why an earlier session's supervisor was not found.
+#[derive(Debug, thiserror::Error)]
+pub enum NotFound {
+    /// The supervisor has ended.
+    #[error("it has ended")]
+    Ended,
+    /// The supervisor speaks another version of the protocol.
+    #[error("it speaks version {0} of the protocol and this program version {PROTOCOL}")]
+    OtherVersion(u32),
+    /// The supervisor runs and cannot be spoken to.
+    #[error("it does not answer: {0}")]
+    Unreachable(io::Error),
+}
+
+/// Connects to the very supervisor of `identity`, whose runner is gone, through the adoption socket at `path`. Blocks, at most for
+/// `within`: a supervisor may take a moment to see that it is alone.
+///
+/// Dropping the handle makes the supervisor wait for the next runner, as long as it holds a child that may outlive one.
+///
+/// # Errors
+/// [`NotFound`]
+pub fn reconnect(
+    path: &Path,
+    identity: &ProcessIdentity,
+    within: Duration,
+) -> Result<(Handle, Holding), NotFound> {
+    let deadline = Instant::now() + within;
     loop {
-        if let Some(greeting) = frames.next::<Greeting>()? {
-            return greeting
-                .map_err(|message| io::Error::other(format!("the supervisor cannot start: {message}")));
+        // Before the knock: a supervisor that ends has recorded the exits of all it held.
+        if !platform::alive(identity) {
+            return Err(NotFound::Ended);
         }
-        match socket.read(&mut buffer) {
-            Ok(0) => return Err(ended()),
-            Ok(length) => frames.extend(&buffer[..length]),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+        match enter(path, identity, deadline) {
+            Ok(entered) => return Ok(entered),
+            Err(NotFound::Unreachable(_)) if Instant::now() < deadline => std::thread::sleep(KNOCK_AGAIN),
             Err(error) => return Err(error),
         }
     }
 }
 
-fn ended() -> io::Error {
-    io::Error::new(io::ErrorKind::UnexpectedEof, "the supervisor has ended")
+fn enter(path: &Path, identity: &ProcessIdentity, deadline: Instant) -> Result<(Handle, Holding), NotFound> {
+    let unreachable = NotFound::Unreachable;
+    let address = SocketAddress::of(path).map_err(unreachable)?;
+    let mut socket = address.connect().map_err(unreachable)?;
+    let (_, pid) = platform::peer(&socket).map_err(unreachable)?;
+    if pid != Some(identity.pid) {
+        // Whoever put a socket there, what it says about turns is not the supervisor's word.
+        let message = "somebody else listens in its place";
+        return Err(unreachable(io::Error::new(
+            io::ErrorKind::PermissionDenied,
+            message,
+        )));
+    }
+    socket.set_nonblocking(false).map_err(unreachable)?;
+    let mut frames = Frames::default();
+    let greeting = receive(&mut socket, &mut frames, Some(deadline), Frames::next_for_ever);
+    let greeting: VersionGreeting = greeting.map_err(unreachable)?;
+    if greeting.protocol != PROTOCOL {
+        return Err(NotFound::OtherVersion(greeting.protocol));
+    }
+    let holding = receive(&mut socket, &mut frames, Some(deadline), Frames::next).map_err(unreachable)?;
+    let pid = pid_of(identity.pid).ok_or(io::ErrorKind::InvalidInput.into());
+    let handle = Handle {
+        socket,
+        pid: pid.map_err(unreachable)?,
+        identity: identity.clone(),
+        farewell: None,
+        incoming: frames,
+        received: VecDeque::new(),
+    };
+    Ok((handle, holding))
+}
+
+/// The next message as `next` reads it, which is waited for no longer than to the deadline, if there is one.
+fn receive<T>(
+    socket: &mut UnixStream,
+    frames: &mut Frames,
+    deadline: Option<Instant>,
+    next: impl Fn(&mut Frames) -> io::Result<Option<T>>,
+) -> io::Result<T> {
+    let mut buffer = [0; 4096];
+    loop {
+        if let Some(message) = next(frames)? {
+            return Ok(message);
+        }
+        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        if left == Some(Duration::ZERO) {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        socket.set_read_timeout(left)?;
+        match socket.read(&mut buffer) {
+            Ok(0) => return Err(ended()),
+            Ok(length) => frames.extend(&buffer[..length]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            Err(error) => return Err(error),
+        }
+    }
 }
 
 /// A supervisor that runs and waits for commands. Dropping this ends it, unless it holds children that outlive a runner.
@@ -146,23 +241,6 @@ impl Handle {
         self
     }
 
-    /// The end of a connection to a supervisor that another process forked; `incoming` is what it has said already.
-    pub fn reconnected(
-        socket: UnixStream,
-        identity: ProcessIdentity,
-        incoming: Frames,
-    ) -> io::Result<Handle> {
-        let pid = pid_of(identity.pid);
-        Ok(Handle {
-            socket,
-            pid: pid.ok_or(io::ErrorKind::InvalidInput)?,
-            identity,
-            farewell: None,
-            incoming,
-            received: VecDeque::new(),
-        })
-    }
-
     /// Ends these children and waits until they are gone. Blocks; what else happens meanwhile is not lost.
     ///
     /// # Errors
@@ -179,7 +257,7 @@ impl Handle {
         self.socket.write_all(&bytes)?;
         let mut left: BTreeSet<u64> = keys.iter().copied().collect();
         while !left.is_empty() {
-            let event = receive(&mut self.socket, &mut self.incoming, deadline)?;
+            let event = receive(&mut self.socket, &mut self.incoming, Some(deadline), Frames::next)?;
             if let SupervisorEvent::Exited(exit) = &event {
                 left.remove(&exit.key);
             }
@@ -200,7 +278,7 @@ impl Handle {
         encode(&SupervisorCommand::TryConfinement, &mut bytes)?;
         self.socket.write_all(&bytes)?;
         loop {
-            match receive(&mut self.socket, &mut self.incoming, deadline)? {
+            match receive(&mut self.socket, &mut self.incoming, Some(deadline), Frames::next)? {
                 SupervisorEvent::Confinement(tier) => return Ok(tier),
                 event => self.received.push_back(event),
             }

@@ -6,7 +6,7 @@
 
 use std::ffi::{CStr, c_char};
 
-use super::protocol::TURN_KEY_VARIABLE;
+use super::turn_marker::TURN_KEY_VARIABLE;
 
 /// The variables by which an outer run recognises its turns, which are no secret.
 const SHOWN: [&str; 2] = [TURN_KEY_VARIABLE, "QUORUM_RUN_ID"];

@@ -21,23 +21,24 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Pid;
 
-use super::adoption::{self, AdoptionSocket, HeldChild, Holding};
-use super::asked::AnswerPipe;
-use super::belonging;
+use super::adoption::{self, AdoptionSocket};
+use super::belonging::SUPERVISOR_NAME;
 use super::child::{Child, Ended, SpawnError, wall_clock_ms};
 use super::concealment;
-use super::confine::Launcher;
 use super::exits::{ExitRecord, Writer};
 use super::farewell::SupervisorSecret;
-use super::identity::{ProcessIdentity, SUPERVISOR_NAME};
-use super::orphans::{Orphans, TurnMarker};
+use super::identity::ProcessIdentity;
+use super::mark;
+use super::orphans::Orphans;
 use super::outputs::Outputs;
-use super::platform;
-use super::platform::Signals;
+use super::platform::confine::Launcher;
+use super::platform::{self, Signals};
 use super::posix;
 use super::protocol::{
-    Frames, Outgoing, Spawn, SupervisorCommand, SupervisorEvent, TURN_KEY_VARIABLE, encode,
+    Frames, HeldChild, Holding, Outgoing, Spawn, SupervisorCommand, SupervisorEvent, encode,
 };
+use super::sealed::AnswerPipe;
+use super::turn_marker::{TURN_KEY_VARIABLE, TurnMarker};
 
 /// How long an exit waits for the rest of its tree to die after SIGKILL.
 const TREE_PATIENCE: Duration = Duration::from_secs(2);
@@ -63,7 +64,7 @@ fn serve(socket: UnixStream, secret: SupervisorSecret) -> io::Result<()> {
     let ready = become_supervisor(&socket);
     let greeting: Greeting = match &ready {
         Ok((_, identity)) => Ok(identity.clone()),
-        Err(error) => Err(error.to_string()),
+        Err(error) => Err(format!("the supervisor cannot start: {error}")),
     };
     let mut bytes = Vec::new();
     encode(&greeting, &mut bytes)?;
@@ -85,8 +86,8 @@ fn become_supervisor(socket: &UnixStream) -> io::Result<(Signals, ProcessIdentit
     let signals = Signals::install()?;
     platform::adopt_orphans()?;
     platform::name_process(SUPERVISOR_NAME);
-    let identity = ProcessIdentity::own()?;
-    belonging::mark_this_process(&identity);
+    let identity = platform::own_identity()?;
+    mark::mark_this_process(&identity);
     Ok((signals, identity))
 }
 
@@ -242,7 +243,7 @@ impl Supervisor {
     /// Says that it ends with nothing left, to its runner and on record, once.
     fn say_farewell(&mut self) {
         if let Some(secret) = self.secret.take() {
-            self.record(&ExitRecord::farewell(&self.identity, &secret, wall_clock_ms()));
+            self.record(ExitRecord::farewell(&self.identity, &secret));
             self.send(&SupervisorEvent::Farewell);
         }
     }
@@ -437,9 +438,11 @@ impl Supervisor {
         }
     }
 
-    fn record(&mut self, record: &ExitRecord) {
+    /// Puts a record down with the time of now.
+    fn record(&mut self, mut record: ExitRecord) {
+        record.at_ms = wall_clock_ms();
         if let ExitsFile::Open(writer) = &mut self.exits
-            && let Err(error) = writer.append(record)
+            && let Err(error) = writer.append(&record)
         {
             self.exits_failed(&error.to_string());
         }
@@ -509,7 +512,7 @@ impl Supervisor {
 
     /// Puts on record what there is no session to tell; an empty text takes the last one back.
     fn note(&mut self, text: String) {
-        self.record(&ExitRecord::note(&self.identity, text, wall_clock_ms()));
+        self.record(ExitRecord::note(&self.identity, text));
     }
 
     /// Whether there is anything that the next runner would want.

@@ -14,9 +14,8 @@ use serde_with::skip_serializing_none;
 
 use super::farewell::{self, SupervisorSecret};
 use super::identity::ProcessIdentity;
-use super::outputs::open_regular;
 use super::protocol::ChildExit;
-use crate::files::{checked_line, if_there, open_with};
+use crate::files::{checked_line, if_there, open_blocking, open_with};
 
 /// One line of `exits.log`.
 #[skip_serializing_none]
@@ -42,22 +41,21 @@ pub struct ExitRecord {
 }
 
 impl ExitRecord {
-    pub fn note(supervisor: &ProcessIdentity, text: String, at_ms: u64) -> Self {
+    pub fn note(supervisor: &ProcessIdentity, text: String) -> Self {
         Self {
             pid: supervisor.pid,
             start_time: supervisor.start_time,
             boot_id: supervisor.boot_id.clone(),
-            at_ms,
             note: Some(text),
             ..Self::default()
         }
     }
 
-    pub fn farewell(supervisor: &ProcessIdentity, secret: &SupervisorSecret, at_ms: u64) -> Self {
+    pub fn farewell(supervisor: &ProcessIdentity, secret: &SupervisorSecret) -> Self {
         Self {
             farewell: Some(secret.reveal().to_owned()),
             // Whatever it had no session to tell is over with it.
-            ..Self::note(supervisor, String::new(), at_ms)
+            ..Self::note(supervisor, String::new())
         }
     }
 
@@ -95,7 +93,7 @@ pub fn read(path: &Path) -> io::Result<ExitsLog> {
 }
 
 fn read_within(path: &Path, most: u64) -> io::Result<ExitsLog> {
-    let Some(mut file) = if_there(open_regular(OFlags::RDONLY, path, OFlags::empty()))? else {
+    let Some(mut file) = if_there(open_blocking(path, OFlags::RDONLY))? else {
         return Ok(ExitsLog::default());
     };
     let skipped = file.metadata()?.len().saturating_sub(most);
@@ -130,7 +128,7 @@ fn read_within(path: &Path, most: u64) -> io::Result<ExitsLog> {
 /// Whether a supervisor holds this record of exits open: one lives then, though it may not be seen from here, as from another
 /// namespace of processes. False where there is no record, or the file system has no locks.
 pub fn is_held(path: &Path) -> bool {
-    let file = open_regular(OFlags::RDONLY, path, OFlags::empty());
+    let file = open_blocking(path, OFlags::RDONLY);
     file.is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
 }
 
@@ -243,7 +241,7 @@ mod tests {
             (9, "in vain"),
             (9, ""),
         ] {
-            let note = ExitRecord::note(&supervisor(pid), text.to_owned(), 0);
+            let note = ExitRecord::note(&supervisor(pid), text.to_owned());
             Writer::open(&path).unwrap().append(&note).unwrap();
         }
         let log = read(&path).unwrap();

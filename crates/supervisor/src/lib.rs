@@ -19,40 +19,34 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `adoption` | how the next session finds a supervisor that outlived its own |
-//! | `asked` | requests and replies of judges, sealed against change by others |
-//! | `belonging` | to whom a process belongs, told by what it cannot shed |
-//! | `bubblewrap_linux` | confining a child by bubblewrap, where only that may |
+//! | `adoption` | the door at which the next session finds a supervisor that outlived its own |
+//! | `belonging` | to whom a process belongs: by its mark, by whom it descends from, by its session, by where it lives |
 //! | `call` | short programs that a thread waits for, without the supervisor |
 //! | `child` | one child's life: its start, its deadlines, SIGTERM and SIGKILL for its tree: the process group here, what left the group by `orphans` |
-//! | `client` | the session's end: forking the supervisor, talking to it without waiting |
+//! | `client` | the session's end: forking the supervisor or finding one, talking to it without waiting |
 //! | `concealment` | what other processes of the same user may see of this one |
-//! | `confine_linux` | how a child is started on Linux: as it is, or confined by the first way that works |
-//! | `confine_other` | the same where nothing can be confined |
 //! | `descriptors` | what the standard descriptors were before the program began |
 //! | `event_loop` | the supervisor's loop: waits for the session, children and the next deadline |
 //! | `exits` | `exits.log`: how every child ended, one JSON object a line |
 //! | `farewell` | how one that ended in order is told from one that was killed |
 //! | `files` | files that somebody else could exchange meanwhile: how they are opened, replaced, removed |
-//! | `forebears_linux` | from whom a process descends, as `/proc` shows it |
-//! | `forebears_other` | the same where nothing is known of other processes |
 //! | `identity` | how a process is recognised again after a crash: number, boot, start time |
-//! | `linux` | Linux only: adopting orphans, finding and killing all that descends from a child |
+//! | `linux` | Linux only: finding and killing all that descends from a child, confinement, starting a program |
+//! | `mark` | what everything that a supervisor starts carries and cannot shed |
 //! | `mount_plan` | what a confined child may see and change of the file system, as a pure list |
-//! | `namespaces_linux` | confining a child by the supervisor itself: namespaces of its own, and a mount plan carried out in them |
 //! | `orphans` | processes that left their turn's group (`setsid`, a double fork) are hunted down |
 //! | `other` | the fallback for other Unixes: process groups alone |
 //! | `outputs` | files that children's output goes to |
+//! | `platform` | `linux` or `other`, by the same names |
 //! | `posix` | raw system calls that neither the standard library nor `rustix` offers |
 //! | `protocol` | what the runner and the supervisor say to each other, and how it is framed |
 //! | `resolve` | where a program is: the search that a shell would do, done once per agent |
+//! | `sealed` | requests and replies of judges, sealed against change by others |
 //! | `socket` | Unix sockets in folders of the state: who may connect and speak |
-//! | `scope_linux` | keeping a child from others' processes where no namespaces can be made, and a short program from others' files: domains of Landlock |
-//! | `start_linux` | starting a program on Linux |
-//! | `start_other` | starting a program where only the standard library knows how |
+//! | `start` | what a program is started with, and why it was not started |
+//! | `turn_marker` | the mark of a turn in the environment of all that it starts |
 
 mod adoption;
-mod asked;
 mod belonging;
 pub mod call;
 mod child;
@@ -64,9 +58,15 @@ mod exits;
 mod farewell;
 pub mod files;
 mod identity;
+#[cfg(target_os = "linux")]
+mod linux;
+mod mark;
 mod mount_plan;
 mod orphans;
+#[cfg(not(target_os = "linux"))]
+mod other;
 mod outputs;
+mod platform;
 mod posix;
 mod protocol;
 // What unit tests share with the tests beside them, which have a format of their own.
@@ -75,63 +75,32 @@ mod protocol;
 #[rustfmt::skip]
 mod refused_calls;
 mod resolve;
+mod sealed;
 mod socket;
 #[cfg(test)]
 #[path = "../../../tests/support/sockets.rs"]
 #[rustfmt::skip]
 mod sockets;
+mod start;
+mod turn_marker;
 
-#[cfg(target_os = "linux")]
-#[path = "bubblewrap_linux.rs"]
-mod bubblewrap;
-#[cfg(target_os = "linux")]
-#[path = "namespaces_linux.rs"]
-mod namespaces;
-#[cfg(target_os = "linux")]
-#[path = "scope_linux.rs"]
-mod scope;
-
-#[cfg(target_os = "linux")]
-#[path = "confine_linux.rs"]
-mod confine;
-#[cfg(not(target_os = "linux"))]
-#[path = "confine_other.rs"]
-mod confine;
-
-#[cfg(target_os = "linux")]
-#[path = "forebears_linux.rs"]
-mod forebears;
-#[cfg(not(target_os = "linux"))]
-#[path = "forebears_other.rs"]
-mod forebears;
-
-#[cfg(target_os = "linux")]
-#[path = "linux.rs"]
-mod platform;
-#[cfg(not(target_os = "linux"))]
-#[path = "other.rs"]
-mod platform;
-
-#[cfg(target_os = "linux")]
-#[path = "start_linux.rs"]
-mod starter;
-#[cfg(not(target_os = "linux"))]
-#[path = "start_other.rs"]
-mod starter;
-
-pub use adoption::{HeldChild, Holding, NotFound, PROTOCOL, reconnect};
-#[cfg(target_os = "linux")]
-pub use bubblewrap::live_as_first_of_a_namespace;
-pub use client::{Client, Handle, behind, fork};
+pub use belonging::{is_of_an_agent, is_of_the_run};
+pub use client::{Client, Handle, NotFound, behind, fork, reconnect};
 pub use descriptors::stdout_was_closed;
 pub use exits::{ExitRecord, ExitsLog, is_held, read as read_exits};
-pub use identity::{ProcessIdentity, is_an_agents, is_of_an_agent, is_of_the_run, is_this_boot, this_boot};
+pub use identity::ProcessIdentity;
 pub use mount_plan::{Access, MountPlan};
-pub use platform::{alive, end, end_group, end_some, open_output, something_left_of};
+#[cfg(target_os = "linux")]
+pub use platform::bubblewrap::live_as_first_of_a_namespace;
+pub use platform::{
+    alive, end, end_group, end_some, is_this_boot, open_output, something_left_of, this_boot,
+};
 pub use posix::{exit_now, is_ignored, own_signals};
 pub use protocol::{
-    ChildExit, NamespaceMaker, RequestFile, Spawn, SupervisorCommand, SupervisorEvent, TURN_KEY_VARIABLE,
-    Tier,
+    ChildExit, HeldChild, Holding, NamespaceMaker, PROTOCOL, RequestFile, Spawn, SupervisorCommand,
+    SupervisorEvent, Tier,
 };
 pub use resolve::{places, resolve, this_program};
 pub use socket::{PeerRefused, SocketAddress, is_at_terminal, may_command, may_speak};
+pub use start::Bounds;
+pub use turn_marker::TURN_KEY_VARIABLE;

@@ -58,9 +58,8 @@ impl MountPlan {
         }
         Self {
             entries: entries.into_iter().collect(),
-            instead: BTreeMap::new(),
-            without_network: false,
             read_only_elsewhere: elsewhere == Access::Read,
+            ..Self::default()
         }
     }
 

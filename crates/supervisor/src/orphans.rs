@@ -12,47 +12,8 @@ use std::collections::{HashMap, HashSet};
 
 use rustix::process::{Pid, Signal, getpgid, kill_process};
 
-use super::identity::ProcessIdentity;
 use super::platform;
-
-/// Writes and reads the values of [`TURN_KEY_VARIABLE`](super::TURN_KEY_VARIABLE) for one supervisor.
-pub struct TurnMarker {
-    /// The supervisor's part of the marker: `PID.STARTTIME.`
-    supervisor: String,
-    /// The marker that the supervisor itself inherited, if its run is part of a turn of another run.
-    outer: Option<String>,
-}
-
-impl TurnMarker {
-    pub fn of(supervisor: &ProcessIdentity) -> TurnMarker {
-        TurnMarker {
-            supervisor: format!("{}.{}.", supervisor.pid, supervisor.start_time),
-            outer: None,
-        }
-    }
-
-    pub fn within(self, outer: Option<String>) -> TurnMarker {
-        TurnMarker {
-            outer: outer.filter(|outer| !outer.is_empty()),
-            ..self
-        }
-    }
-
-    /// The value for the child with this key.
-    pub fn value(&self, key: u64) -> String {
-        match &self.outer {
-            Some(outer) => format!("{outer},{}{key}", self.supervisor),
-            None => format!("{}{key}", self.supervisor),
-        }
-    }
-
-    /// The key in a value that [`value`](Self::value) made, or that a run inside that child extended.
-    pub fn key_in(&self, value: &str) -> Option<u64> {
-        value
-            .split(',')
-            .find_map(|part| part.strip_prefix(&self.supervisor)?.parse().ok())
-    }
-}
+use super::turn_marker::TurnMarker;
 
 /// The turns that the supervisor knows when it looks for orphans.
 pub struct Turns<'a> {
@@ -130,36 +91,4 @@ fn owner(pid: Pid, marker: &TurnMarker, turns: &Turns<'_>) -> LeftoverOwner {
     let group = getpgid(Some(pid)).ok();
     let ended = turns.ended.iter().find(|(leader, _)| Some(*leader) == group);
     ended.map_or(LeftoverOwner::NotTold, |&(_, key)| LeftoverOwner::Ended(key))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn marker(pid: u32, start_time: u64) -> TurnMarker {
-        TurnMarker::of(&ProcessIdentity {
-            pid,
-            start_time,
-            boot_id: String::new(),
-        })
-    }
-
-    #[test]
-    fn a_marker_names_supervisor_and_turn() {
-        let value = marker(12, 345).value(6);
-        assert_eq!(value, "12.345.6");
-        assert_eq!(marker(12, 345).key_in(&value), Some(6));
-        assert_eq!(marker(12, 34).key_in(&value), None);
-        assert_eq!(marker(2, 345).key_in(&value), None);
-        assert_eq!(marker(12, 345).key_in("12.345.x"), None);
-    }
-
-    #[test]
-    fn a_run_inside_a_turn_belongs_to_both() {
-        let outer = marker(12, 345).value(6);
-        let inner = marker(78, 9).within(Some(outer)).value(1);
-        assert_eq!(inner, "12.345.6,78.9.1");
-        assert_eq!(marker(12, 345).key_in(&inner), Some(6));
-        assert_eq!(marker(78, 9).key_in(&inner), Some(1));
-    }
 }

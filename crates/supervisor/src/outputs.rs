@@ -16,12 +16,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Access, OFlags, access, fcntl_setfl};
+use rustix::fs::{Access, OFlags, access};
 use rustix::process::{Resource, getrlimit};
 
-use super::asked::{AnswerPipe, not_kept};
 use super::platform::{Reopen, Unnamed};
-use crate::files::{open_with, remove_file};
+use super::sealed::{AnswerPipe, not_kept};
+use crate::files::{open_blocking, remove_file};
 use rules::domain::Digest;
 
 /// One output of a running child. To be given to [`Outputs::settle`] when the child has ended.
@@ -55,7 +55,7 @@ impl Output {
     /// Drops what lies behind so many bytes. Whoever writes appends, and goes on there.
     pub fn cut(&self, length: u64) -> io::Result<()> {
         match self {
-            Self::Named(path) => open_regular(OFlags::WRONLY, path, OFlags::empty())?.set_len(length),
+            Self::Named(path) => open_blocking(path, OFlags::WRONLY)?.set_len(length),
             Self::Unnamed { file, .. } => file.cut(length),
             Self::Piped(_) => Ok(()),
         }
@@ -125,8 +125,8 @@ impl Outputs {
             }
             self.open -= 1;
         }
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC;
-        let file = open_regular(flags, path, OFlags::APPEND)?;
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::APPEND;
+        let file = open_blocking(path, flags)?;
         Ok((Output::Named(path.to_owned()), file))
     }
 
@@ -181,9 +181,9 @@ impl Outputs {
                 // Something is in it, or somebody still has it open: a process that left its tree and was not found, or
                 // a reader. The next child's output must not be mixed with what the one writes, nor shown to the other.
                 self.open -= 1;
-                let named = file.length().and_then(|length| match length {
+                let named = file.metadata().and_then(|found| match found.len() {
                     0 => Ok(0),
-                    _ => file.give_name(&path).map(|()| length),
+                    length => file.give_name(&path).map(|()| length),
                 });
                 let length = named.map_err(|error| not_kept(&path, &error))?;
                 Ok((length, None))
@@ -218,15 +218,6 @@ fn settle_named(path: &Path) -> io::Result<u64> {
             Ok(metadata.len())
         }
     }
-}
-
-/// Opens a regular file and nothing else: a link could lead anywhere, and opening a FIFO would wait for its other end.
-/// The file has the flags `keep` from then on.
-pub fn open_regular(flags: OFlags, path: &Path, keep: OFlags) -> io::Result<File> {
-    let file = open_with(path, flags | OFlags::NOCTTY)?;
-    // Not blocking was for the opening only, the child shall not inherit it.
-    fcntl_setfl(&file, keep)?;
-    Ok(file)
 }
 
 #[cfg(test)]

@@ -18,10 +18,6 @@ const MAX_FRAME: usize = 16 << 20;
 
 const HEADER: usize = size_of::<u32>();
 
-/// The variable that the supervisor adds to every child's environment. Its value says which supervisor and which turn the
-/// child belongs to: a comma-separated list, from the outermost run to the innermost, of `PID.STARTTIME.KEY`.
-pub const TURN_KEY_VARIABLE: &str = "QUORUM_TURN_KEY";
-
 /// A command of the runner to the supervisor.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum SupervisorCommand {
@@ -234,6 +230,37 @@ pub struct ChildExit {
     pub system_us: u64,
     /// Largest resident size of any of them, in the system's unit (KiB on Linux).
     pub max_rss: u64,
+}
+
+/// The version of everything that is said behind the greeting. Commands, events and what they mean change together.
+pub const PROTOCOL: u32 = 4;
+
+/// The first message of every version, in this form for ever.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct VersionGreeting {
+    pub protocol: u32,
+}
+
+/// The children that a supervisor holds.
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Holding {
+    /// The first key that no child has had.
+    pub next_key: u64,
+    /// The children whose [`SupervisorEvent::Exited`] is still to come.
+    pub children: Vec<HeldChild>,
+}
+
+/// A child that a supervisor holds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HeldChild {
+    /// The [`Spawn::key`] of the child.
+    pub key: u64,
+    /// The [`Spawn::label`] of the child.
+    pub label: String,
+    /// Process id, also the id of its process group.
+    pub pid: u32,
+    /// The start of the child, in clock ticks since boot.
+    pub start_time: u64,
 }
 
 /// Appends `message` to `out` as one frame. `out` is unchanged on error.

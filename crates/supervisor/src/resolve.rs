@@ -24,10 +24,11 @@ pub fn resolve(program: &str, path_var: &str, cwd: &Path) -> io::Result<PathBuf>
     }
     let mut refused = None;
     for path in places(program, path_var, cwd) {
-        match executable(&path) {
-            Executable::Yes => return Ok(path),
-            Executable::No => refused = refused.or(Some(path)),
-            Executable::Missing => {}
+        match is_executable(&path) {
+            Ok(true) => return Ok(path),
+            Ok(false) => refused = refused.or(Some(path)),
+            // There is none.
+            Err(_) => {}
         }
     }
     Err(match refused {
@@ -71,33 +72,20 @@ pub fn this_program() -> io::Result<PathBuf> {
     }
 }
 
-enum Executable {
-    Yes,
-    No,
-    Missing,
-}
-
-fn executable(path: &Path) -> Executable {
+/// Whether a file can be started as a program; an error where there is none.
+fn is_executable(path: &Path) -> io::Result<bool> {
     match path.metadata() {
-        Ok(metadata) if metadata.is_file() && access(path, Access::EXEC_OK).is_ok() => Executable::Yes,
-        Ok(_) => Executable::No,
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Executable::No,
-        Err(_) => Executable::Missing,
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(false),
+        found => Ok(found?.is_file() && access(path, Access::EXEC_OK).is_ok()),
     }
 }
 
 fn denied(path: &Path) -> io::Error {
-    io::Error::new(
-        io::ErrorKind::PermissionDenied,
-        if path.is_file() {
-            format!(
-                "`{0}` is not an executable file; type `chmod +x {0}`",
-                path.display()
-            )
-        } else {
-            format!("`{}` is not an executable file", path.display())
-        },
-    )
+    let mut message = format!("`{}` is not an executable file", path.display());
+    if path.is_file() {
+        message += &format!("; type `chmod +x {}`", path.display());
+    }
+    io::Error::new(io::ErrorKind::PermissionDenied, message)
 }
 
 #[cfg(test)]

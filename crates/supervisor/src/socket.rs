@@ -11,8 +11,8 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connec
 
 use crate::files::{if_there, no_links};
 
-use super::belonging;
-use super::identity::{is_an_agents, pid_of};
+use super::belonging::{self, is_an_agents};
+use super::identity::pid_of;
 use super::platform;
 use super::posix;
 
@@ -90,13 +90,16 @@ pub enum PeerRefused {
     Because(String),
 }
 
+fn because(why: impl Into<String>) -> Result<(), PeerRefused> {
+    Err(PeerRefused::Because(why.into()))
+}
+
 /// Whether a process at the other end of a socket, as the system names it, may give commands, or answer them: only this
 /// user's own, and nothing that was started by an agent of a run.
 ///
 /// # Errors
 /// [`PeerRefused`]
 pub fn may_speak(uid: u32, pid: Option<u32>) -> Result<(), PeerRefused> {
-    let because = |why: String| Err(PeerRefused::Because(why));
     if uid != rustix::process::geteuid().as_raw() {
         return because(format!("user {uid} is not the user of the run"));
     }
@@ -110,7 +113,7 @@ pub fn may_speak(uid: u32, pid: Option<u32>) -> Result<(), PeerRefused> {
         )),
         // It was in a hurry, or lives where it cannot be seen: nothing is known of it, so nothing is taken from it.
         Err(_) if pid != 0 => Err(PeerRefused::Gone),
-        Err(_) => because("the process that asks cannot be seen from here".to_owned()),
+        Err(_) => because("the process that asks cannot be seen from here"),
     }
 }
 
@@ -128,12 +131,12 @@ pub fn may_command(socket: &impl AsFd, uid: u32, pid: Option<u32>) -> Result<(),
     match here {
         Ok(true) => {}
         Ok(false) => {
-            let why = "the process that asks lives in namespaces of its own; a person must give commands";
-            return Err(PeerRefused::Because(why.to_owned()));
+            return because(
+                "the process that asks lives in namespaces of its own; a person must give commands",
+            );
         }
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            let why = "the process that asks has hidden where it lives; a person must give commands";
-            return Err(PeerRefused::Because(why.to_owned()));
+            return because("the process that asks has hidden where it lives; a person must give commands");
         }
         Err(_) => return Err(PeerRefused::Gone),
     }

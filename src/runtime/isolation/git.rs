@@ -327,7 +327,7 @@ fn output(git: Git) -> Result<Output, WorkError> {
     }
     let words = [program.as_os_str().to_owned()].into_iter().chain(git.arguments);
     let words = words.map(text).collect::<Result<Vec<_>, _>>()?;
-    let bounds = supervisor::call::Bounds {
+    let bounds = supervisor::Bounds {
         reads: lent([&writes[..], &git.reads].concat()),
         writes,
         programs: system,

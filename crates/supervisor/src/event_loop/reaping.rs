@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::time::Instant;
 
 use super::{Supervisor, TREE_PATIENCE};
-use crate::child::{Ended, wall_clock_ms};
+use crate::child::Ended;
 use crate::exits::ExitRecord;
 use crate::identity::number;
 use crate::orphans::Turns;
@@ -91,17 +91,14 @@ impl Supervisor {
         if let Some(lost) = &exit.output_lost {
             self.warn(format!("output of {}: {lost}", ended.child.label));
         }
-        let record = ExitRecord {
+        self.record(ExitRecord {
             pid: number(ended.child.pid),
             start_time: ended.child.start_time,
             label: ended.child.label,
             boot_id: self.identity.boot_id.clone(),
             exit: exit.clone(),
-            at_ms: wall_clock_ms(),
-            note: None,
-            farewell: None,
-        };
-        self.record(&record);
+            ..ExitRecord::default()
+        });
         self.send(&SupervisorEvent::Exited(exit));
     }
 }

@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use rustix::fs::{Mode, OFlags, SeekFrom, seek};
+use rustix::fs::{Mode, OFlags, SeekFrom, fcntl_setfl, seek};
 
 use super::no_links::{self, OpenFolder};
 use super::syncs::sync_file;
@@ -64,6 +64,18 @@ pub fn open_of_any_length(path: &Path) -> io::Result<File> {
 /// As [`open_regular`].
 pub fn open_with(path: &Path, flags: OFlags) -> io::Result<File> {
     not_sparse(opened(path, flags)?)
+}
+
+/// Opens a regular file as [`open_with`] does, for a process that is to wait for what it reads and writes there.
+///
+/// # Errors
+///
+/// As [`open_regular`].
+pub fn open_blocking(path: &Path, flags: OFlags) -> io::Result<File> {
+    let file = open_with(path, flags | OFlags::NOCTTY)?;
+    // Not blocking was for the opening only.
+    fcntl_setfl(&file, flags & OFlags::APPEND)?;
+    Ok(file)
 }
 
 fn opened(path: &Path, flags: OFlags) -> io::Result<File> {

@@ -13,8 +13,9 @@ pub mod no_links;
 mod syncs;
 
 pub use file_util::{
-    LONGEST_FILE, copy_file, create_dir_durable, create_new, if_there, is_unfit, open_of_any_length,
-    open_regular, open_with, read_regular, remove_all, remove_file, replace_file, sync_parent, write_new,
+    LONGEST_FILE, copy_file, create_dir_durable, create_new, if_there, is_unfit, open_blocking,
+    open_of_any_length, open_regular, open_with, read_regular, remove_all, remove_file, replace_file,
+    sync_parent, write_new,
 };
 #[cfg(any(test, feature = "testing"))]
 pub use syncs::double as syncs_double;

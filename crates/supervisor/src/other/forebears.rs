@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::identity::ProcessIdentity;
+use crate::identity::ProcessIdentity;
 
 /// A process above this one, of which nothing is known here.
 pub struct Forebear;

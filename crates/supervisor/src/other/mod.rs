@@ -1,5 +1,15 @@
 //! The fallback for Unixes other than Linux: process groups only. A descendant that leaves its group is not found, and
 //! no process is recognised again after a crash.
+//!
+//! | file | what |
+//! |---|---|
+//! | `confine` | starting a child where nothing can be confined |
+//! | `forebears` | what this process itself was given: nothing is known of others |
+//! | `starter` | starting a program, by the standard library |
+
+pub mod confine;
+pub mod forebears;
+pub mod starter;
 
 use std::convert::Infallible;
 use std::fs::{self, File};
@@ -12,8 +22,8 @@ use std::time::Duration;
 
 use rustix::process::Pid;
 
-use super::identity::ProcessIdentity;
-use super::posix;
+use crate::identity::ProcessIdentity;
+use crate::posix;
 
 /// Whether a later session finds the supervisor again: here it does not, so the supervisor ends with its
 /// runner.
@@ -26,7 +36,7 @@ pub fn adopt_orphans() -> io::Result<()> {
 
 pub fn name_process(_name: &str) {}
 
-/// Not known, so the caller of [`fork`](super::fork) is trusted.
+/// Not known, so the caller of [`fork`](crate::fork) is trusted.
 pub fn thread_count() -> io::Result<usize> {
     Ok(1)
 }
@@ -137,10 +147,6 @@ pub struct Unnamed(Infallible);
 impl Unnamed {
     pub fn create(_folder: &Path) -> io::Result<Unnamed> {
         Err(io::ErrorKind::Unsupported.into())
-    }
-
-    pub fn length(&self) -> io::Result<u64> {
-        match self.0 {}
     }
 
     pub fn metadata(&self) -> io::Result<std::fs::Metadata> {

@@ -5,8 +5,8 @@ use std::io;
 
 use rustix::process::Pid;
 
-use super::identity::{ProcessIdentity, number, pid_of};
-use super::platform::{Stat, environment_of, variable_in};
+use super::{Stat, environment_of, variable_in};
+use crate::identity::{ProcessIdentity, number, pid_of};
 
 /// A process, or one it descends from.
 pub struct Forebear {

@@ -12,7 +12,7 @@ use landlock::{
     RulesetError, Scope, path_beneath_rules,
 };
 
-use super::call::Bounds;
+use crate::start::Bounds;
 
 /// The domain that children enter; `None` where the kernel is older than 6.12 or has Landlock switched off.
 pub fn domain() -> Option<OwnedFd> {

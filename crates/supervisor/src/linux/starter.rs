@@ -2,11 +2,11 @@
 //!
 //! The C library's own maps a stack for every child, asks for the limit of descriptors at every redirection, and asks for
 //! and sets each of 64 signals anew: about 75 system calls, where 8 do. The supervisor knows what it has made of its signals
-//! ([`Signals::install`](super::platform::Signals::install)): what it catches does nothing, so that it matters to nobody
+//! ([`Signals::install`](super::Signals::install)): what it catches does nothing, so that it matters to nobody
 //! whether a child that has not begun its program yet is reached by it; the program starts with the default.
 //!
 //! Each child adopts the orphans of its own tree as long as it lives. So whatever the supervisor adopts is left over from a
-//! child that has ended, however it hid (see [`Orphans`](super::orphans::Orphans)).
+//! child that has ended, however it hid (see [`Orphans`](crate::orphans::Orphans)).
 
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::io;
@@ -17,10 +17,10 @@ use std::sync::atomic::{AtomicI32, Ordering};
 
 use rustix::process::{Pid, Signal, getpid};
 
-use super::call::Bounds;
-use super::child::Start;
-use super::protocol::TURN_KEY_VARIABLE;
 use super::scope;
+use crate::posix;
+use crate::start::{Bounds, Start};
+use crate::turn_marker::TURN_KEY_VARIABLE;
 
 /// Enough for a few system calls and one signal's frame, on any processor.
 const STACK_WORDS: usize = 8 << 10;
@@ -39,7 +39,8 @@ pub struct Starter {
 /// The values that differ between children.
 #[derive(Default)]
 struct Begin<'d> {
-    leads: bool,
+    /// Whether the program stays in the process group of this process.
+    stays: bool,
     deaf: bool,
     at_our_end: Option<Signal>,
     domain: Option<&'d OwnedFd>,
@@ -84,13 +85,7 @@ impl Starter {
     ///
     /// `InvalidInput` for a text with a zero in it, else what the system refuses; then there is no process.
     pub fn start(&mut self, start: &Start<'_>) -> io::Result<Pid> {
-        self.begin(
-            start,
-            Begin {
-                leads: true,
-                ..Begin::default()
-            },
-        )
+        self.begin(start, Begin::default())
     }
 
     /// Starts a program within a domain of Landlock.
@@ -102,7 +97,6 @@ impl Starter {
         self.begin(
             start,
             Begin {
-                leads: true,
                 domain: Some(domain),
                 ..Begin::default()
             },
@@ -120,7 +114,6 @@ impl Starter {
         self.begin(
             start,
             Begin {
-                leads: true,
                 at_our_end: Some(bounds.at_our_end),
                 domain: domain.as_ref(),
                 ..Begin::default()
@@ -137,7 +130,6 @@ impl Starter {
         self.begin(
             start,
             Begin {
-                leads: true,
                 deaf: true,
                 ..Begin::default()
             },
@@ -150,7 +142,13 @@ impl Starter {
     ///
     /// As [`start`](Self::start).
     pub fn start_in_group(&mut self, start: &Start<'_>) -> io::Result<Pid> {
-        self.begin(start, Begin::default())
+        self.begin(
+            start,
+            Begin {
+                stays: true,
+                ..Begin::default()
+            },
+        )
     }
 
     fn begin(&mut self, start: &Start<'_>, how: Begin<'_>) -> io::Result<Pid> {
@@ -164,7 +162,7 @@ impl Starter {
             arguments: self.pointers.as_ptr(),
             environment: self.pointers[environment..].as_ptr(),
             folder: folder.as_ptr(),
-            leads: how.leads,
+            leads: !how.stays,
             deaf: how.deaf,
             at_our_end: how.at_our_end.map_or(0, Signal::as_raw),
             parent: getpid().as_raw_nonzero().get(),
@@ -191,7 +189,7 @@ impl Starter {
             0 => Ok(pid),
             error => {
                 // It has ended, or is just about to.
-                super::posix::wait_for(pid)?;
+                posix::wait_for(pid)?;
                 Err(io::Error::from_raw_os_error(error))
             }
         }

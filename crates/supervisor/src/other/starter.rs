@@ -10,9 +10,8 @@ use std::process::{Command, Stdio};
 
 use rustix::process::Pid;
 
-use super::call::Bounds;
-use super::child::Start;
-use super::protocol::TURN_KEY_VARIABLE;
+use crate::start::{Bounds, Start};
+use crate::turn_marker::TURN_KEY_VARIABLE;
 
 /// Starts programs one after the other.
 pub struct Starter;

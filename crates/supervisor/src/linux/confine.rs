@@ -6,21 +6,14 @@ use std::path::PathBuf;
 
 use rustix::process::Pid;
 
-use super::child::Start;
-use super::mount_plan::MountPlan;
-use super::protocol::{NamespaceMaker, Tier};
+use super::namespaces::Processes;
 use super::starter::Starter;
 use super::{bubblewrap, namespaces, scope};
+use crate::mount_plan::MountPlan;
+use crate::protocol::{NamespaceMaker, Tier};
+use crate::start::{NotStarted, Start};
 
 pub use super::namespaces::ExitReport;
-
-/// Why a confined child was not started.
-pub enum NotStarted {
-    /// The program could not be begun, as it could not be without confinement.
-    Program(io::Error),
-    /// The system does not let the plan be carried out: no fault of the program.
-    Confinement(String),
-}
 
 /// A starter of children.
 pub struct Launcher {
@@ -41,15 +34,6 @@ enum ConfineMethod {
 
 /// Why no namespaces can be made, by any way.
 struct NoNamespaces(String);
-
-/// The processes that a confined child finds in `/proc`.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Processes {
-    /// The processes of its own namespace.
-    Own,
-    /// Everybody's: where parts of `/proc` are masked, as in containers, the system lets nobody mount another.
-    Everybodys,
-}
 
 impl Launcher {
     pub fn new() -> Self {

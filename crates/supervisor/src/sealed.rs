@@ -13,14 +13,13 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{OFlags, fcntl_setfl};
 
-use super::outputs::open_regular;
 use super::platform;
 use super::protocol::RequestFile;
-use crate::files::{if_there, remove_file, write_new};
+use crate::files::{if_there, open_blocking, remove_file, write_new};
 use rules::domain::Digest;
 
 /// The largest file that a child is asked by, in bytes.
-const LARGEST_ASKED: u64 = 64 << 20;
+const LARGEST_REQUEST: u64 = 64 << 20;
 /// How much of an answer is kept, in bytes; far more than any reader of answers takes.
 const MOST_KEPT: usize = 16 << 20;
 /// The most bytes of an answer that are shown at once.
@@ -55,9 +54,9 @@ impl RequestFiles {
     ///
     /// # Errors
     /// Which file is not what was written, or cannot be read.
-    pub fn open(told: &[RequestFile], input: Option<&Path>) -> io::Result<RequestFiles> {
+    pub fn open(requests: &[RequestFile], input: Option<&Path>) -> io::Result<RequestFiles> {
         let mut request = RequestFiles::default();
-        for RequestFile { path, digest } in told {
+        for RequestFile { path, digest } in requests {
             let (bytes, stamp) = read(path)?;
             if Digest::of(&bytes) != *digest {
                 return Err(io::Error::other(changed(path)));
@@ -92,13 +91,13 @@ fn changed(path: &Path) -> String {
 
 fn read(path: &Path) -> io::Result<(Vec<u8>, FileStamp)> {
     let read = || {
-        let file = open_regular(OFlags::RDONLY, path, OFlags::empty())?;
+        let file = open_blocking(path, OFlags::RDONLY)?;
         let found = file.metadata()?;
-        if found.len() > LARGEST_ASKED {
+        if found.len() > LARGEST_REQUEST {
             return Err(io::ErrorKind::FileTooLarge.into());
         }
         let mut bytes = Vec::new();
-        file.take(LARGEST_ASKED).read_to_end(&mut bytes)?;
+        file.take(LARGEST_REQUEST).read_to_end(&mut bytes)?;
         Ok((bytes, stamp(&found)))
     };
     read().map_err(|error| unreadable(path, &error))
@@ -111,9 +110,7 @@ fn unreadable(path: &Path, why: &io::Error) -> io::Error {
 /// A copy of a file's bytes that nobody can write to; the file itself where the system has no such copies.
 fn unwritable(path: &Path, bytes: &[u8]) -> io::Result<File> {
     let copy = match platform::sealed(bytes) {
-        Err(error) if error.kind() == io::ErrorKind::Unsupported => {
-            open_regular(OFlags::RDONLY, path, OFlags::empty())
-        }
+        Err(error) if error.kind() == io::ErrorKind::Unsupported => open_blocking(path, OFlags::RDONLY),
         sealed => sealed,
     };
     copy.map_err(|error| unreadable(path, &error))

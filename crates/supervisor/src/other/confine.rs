@@ -1,14 +1,13 @@
 //! Where nothing can be confined.
 
-use std::io;
 use std::process::ExitStatus;
 
 use rustix::process::Pid;
 
-use super::child::Start;
-use super::mount_plan::MountPlan;
-use super::protocol::Tier;
 use super::starter::Starter;
+use crate::mount_plan::MountPlan;
+use crate::protocol::Tier;
+use crate::start::{NotStarted, Start};
 
 /// How the program of a confined child ended.
 pub struct ExitReport;
@@ -17,15 +16,6 @@ impl ExitReport {
     pub fn status(self) -> Option<ExitStatus> {
         None
     }
-}
-
-/// Why a confined child was not started.
-pub enum NotStarted {
-    /// The program could not be begun.
-    Program(io::Error),
-    /// Nothing can be confined here.
-    #[expect(dead_code, reason = "Linux only")]
-    Confinement(String),
 }
 
 /// A starter of children.

@@ -1,4 +1,20 @@
 //! What only Linux has: adopting the orphans of one's descendants, and `/proc` to find and recognise processes.
+//!
+//! | file | what |
+//! |---|---|
+//! | `bubblewrap` | confining a child by bubblewrap, where only that may |
+//! | `confine` | how a child is started: as it is, or confined by the first way that works |
+//! | `forebears` | from whom a process descends, as `/proc` shows it |
+//! | `namespaces` | confining a child by the supervisor itself: namespaces of its own, and a mount plan carried out in them |
+//! | `scope` | keeping a child from others' processes where no namespaces can be made, and a short program from others' files: domains of Landlock |
+//! | `starter` | starting a program |
+
+pub mod bubblewrap;
+pub mod confine;
+pub mod forebears;
+mod namespaces;
+mod scope;
+pub mod starter;
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -17,12 +33,10 @@ use rustix::io::Errno;
 use rustix::path::DecInt;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
 
-use super::belonging;
-use super::identity::{ProcessIdentity, number, pid_of};
-use super::orphans::TurnMarker;
-use super::posix;
-use super::protocol::TURN_KEY_VARIABLE;
 use crate::files::{if_there, no_links};
+use crate::identity::{ProcessIdentity, number, pid_of};
+use crate::turn_marker::{TURN_KEY_VARIABLE, TurnMarker};
+use crate::{mark, posix};
 
 /// How long processes that were sent SIGKILL may take to be gone; more means that the kernel holds them.
 const KILL_WAIT: Duration = Duration::from_secs(2);
@@ -186,10 +200,10 @@ impl Children {
     }
 }
 
-fn list_by_parent(pids: &mut Vec<Pid>) -> io::Result<()> {
+fn list_by_parent(list: &mut Vec<Pid>) -> io::Result<()> {
     let parent = rustix::process::getpid().as_raw_nonzero().get();
-    let all = posix::numbers_in("/proc")?.into_iter().filter_map(Pid::from_raw);
-    pids.extend(all.filter(|&pid| Stat::of(pid).is_ok_and(|stat| stat.parent == parent)));
+    let is_child = |pid: &Pid| Stat::of(*pid).is_ok_and(|stat| stat.parent == parent);
+    list.extend(pids()?.into_iter().filter(is_child));
     Ok(())
 }
 
@@ -238,11 +252,8 @@ pub fn peer(socket: &UnixStream) -> io::Result<(u32, Option<u32>)> {
 /// Whether the very process of `identity` still runs: boot, number and start time all match. A zombie does not run.
 /// False where the system cannot tell (all but Linux).
 pub fn alive(identity: &ProcessIdentity) -> bool {
-    let same = |pid| {
-        let stat = Stat::of(pid)?;
-        Ok::<_, io::Error>(!stat.dead && stat.start_time == identity.start_time)
-    };
-    pid_of(identity.pid).is_some_and(|pid| same(pid).unwrap_or(false))
+    let is_it = |stat: Stat| !stat.dead && stat.start_time == identity.start_time;
+    pid_of(identity.pid).is_some_and(|pid| Stat::of(pid).is_ok_and(is_it))
         && boot_id().is_ok_and(|boot_id| boot_id == identity.boot_id)
 }
 
@@ -250,19 +261,14 @@ pub fn alive(identity: &ProcessIdentity) -> bool {
 /// it may have no name yet. `None` where the process is gone, its output is no file, or the system cannot tell
 /// (all but Linux).
 pub fn open_output(identity: &ProcessIdentity, descriptor: RawFd) -> Option<File> {
-    use std::os::unix::fs::OpenOptionsExt;
     let pid = pid_of(identity.pid).filter(|_| alive(identity))?.as_raw_pid();
     // Never through a pipe or terminal: that would take away what another process shall read.
     let is_file = |path: &String| fs::metadata(path).is_ok_and(|found| found.is_file());
     let path = itself_and_first_below(pid)
         .map(|pid| format!("/proc/{pid}/fd/{descriptor}"))
         .find(is_file)?;
-    let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
-    let file = fs::OpenOptions::new()
-        .read(true)
-        .custom_flags(flags)
-        .open(path)
-        .ok()?;
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
     // Its number may have been given to another process in the meantime.
     (file.metadata().ok()?.is_file() && alive(identity)).then_some(file)
 }
@@ -295,8 +301,7 @@ pub fn end(identity: &ProcessIdentity, wait: Duration) -> io::Result<()> {
     }
     let marker = TurnMarker::of(identity);
     // The supervisor itself carries the mark too, until whoever started it has seen its end.
-    let marked =
-        |pid| key_of(pid, &marker).is_some() || (belonging::is_marked_by(pid, identity) && lives(pid));
+    let marked = |pid| key_of(pid, &marker).is_some() || (mark::is_marked_by(pid, identity) && lives(pid));
     refuse_suicide(marked)?;
     if let Some(supervisor) = PidFd::of(pid_of(identity.pid), |_| alive(identity)) {
         supervisor.signal(Signal::TERM)?;
@@ -367,8 +372,8 @@ pub fn something_left_of(supervisors: &[ProcessIdentity]) -> Option<u32> {
         let marked = keyed
             || supervisors
                 .iter()
-                .any(|supervisor| belonging::is_marked_by(pid, supervisor));
-        (marked || (belonging::may_have_lowered_its_mark(pid) && is_ours(pid))) && lives(pid)
+                .any(|supervisor| mark::is_marked_by(pid, supervisor));
+        (marked || (mark::may_have_lowered_its_mark(pid) && is_ours(pid))) && lives(pid)
     };
     pids().ok()?.into_iter().find(left).map(number)
 }
@@ -379,10 +384,8 @@ fn lives(pid: Pid) -> bool {
 }
 
 fn pids() -> io::Result<Vec<Pid>> {
-    Ok(posix::numbers_in("/proc")?
-        .into_iter()
-        .filter_map(Pid::from_raw)
-        .collect())
+    let numbers = posix::numbers_in("/proc")?.into_iter();
+    Ok(numbers.filter_map(Pid::from_raw).collect())
 }
 
 fn refuse_suicide(marked: impl Fn(Pid) -> bool) -> io::Result<()> {
@@ -518,10 +521,6 @@ impl Unnamed {
         };
         let new = condition(&file)?;
         Ok(Unnamed { file, new })
-    }
-
-    pub fn length(&self) -> io::Result<u64> {
-        Ok(self.metadata()?.len())
     }
 
     pub fn metadata(&self) -> io::Result<fs::Metadata> {

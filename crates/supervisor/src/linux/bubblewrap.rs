@@ -1,5 +1,5 @@
 //! Confining a child by bubblewrap, where only that may make namespaces: an AppArmor profile may name it, or the kernel may be
-//! older than the calls that `namespaces_linux` needs.
+//! older than the calls that `namespaces` needs.
 //!
 //! The same mount plan becomes its arguments. Bubblewrap mounts, and then starts this very program as process 1 of the
 //! namespace, which does from there on what the first process of a confined child always does: it cannot be traced, tells
@@ -22,13 +22,12 @@ use rustix::io::{Errno, FdFlags, fcntl_setfd};
 use rustix::process::Pid;
 use serde::{Deserialize, Serialize};
 
-use super::child::Start;
-use super::confine::{NotStarted, Processes};
-use super::mount_plan::{Access, MountPlan};
-use super::namespaces::{ExitReport, live_in_anothers, open_place};
-use super::posix;
-use super::protocol::{Frames, encode};
+use super::namespaces::{ExitReport, Processes, live_in_anothers, open_place};
 use super::starter::Starter;
+use crate::mount_plan::{Access, MountPlan};
+use crate::posix;
+use crate::protocol::{Frames, encode};
+use crate::start::{NotStarted, Start};
 
 /// The paths at which bubblewrap may be.
 const PLACES: [&str; 4] = [
@@ -163,7 +162,7 @@ fn kind_of(path: &Path) -> io::Result<Option<bool>> {
     }
 }
 
-/// The arguments that carry out a plan, as `namespaces_linux` does. `kind` says whether there is a folder at a path, or nothing.
+/// The arguments that carry out a plan, as `namespaces` does. `kind` says whether there is a folder at a path, or nothing.
 fn arguments(
     (plan, processes): (&MountPlan, Processes),
     kind: impl Fn(&Path) -> io::Result<Option<bool>>,

@@ -32,11 +32,11 @@ use rustix::thread::{
     set_capabilities, set_no_new_privs,
 };
 
-use super::child::Start;
-use super::confine::{NotStarted, Processes};
-use super::mount_plan::{Access, MountPlan};
+use super::scope;
 use super::starter::Starter;
-use super::{posix, scope};
+use crate::mount_plan::{Access, MountPlan};
+use crate::posix;
+use crate::start::{NotStarted, Start};
 
 /// The messages of the first process of a namespace to the supervisor, over a pipe that closes with it: one of
 /// these bytes, then four of an error number or a status; behind [`NOT_CONFINED`] words up to the end.
@@ -48,6 +48,15 @@ const ENDED: u8 = 3;
 
 /// The numbers of a user and of its group.
 type UserIds = (u32, u32);
+
+/// The processes that a confined child finds in `/proc`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Processes {
+    /// The processes of its own namespace.
+    Own,
+    /// Everybody's: where parts of `/proc` are masked, as in containers, the system lets nobody mount another.
+    Everybodys,
+}
 
 /// Where the supervisor reads how the program of a confined child ended.
 pub struct ExitReport(io::PipeReader);
