@@ -7,7 +7,6 @@ use rust_decimal::prelude::ToPrimitive;
 
 use super::parser::form::{read_object, wrong};
 use super::parser::json::Json;
-use super::parser::panel::score_value;
 use super::parser::{Quoted, Unparsed};
 use crate::domain::Probe;
 
@@ -31,7 +30,7 @@ pub fn read(reply: &str, work: &Quoted) -> Result<Vec<Probe>, Unparsed> {
 }
 
 fn probe(item: &Json) -> Result<Probe, Unparsed> {
-    let number = item.only(&["criterion"])?.and_then(score_value);
+    let number = item.only(&["criterion"])?.and_then(Json::number);
     let criterion = number
         .filter(|number| number.is_integer())
         .and_then(|number| number.to_u32());

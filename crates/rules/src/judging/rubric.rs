@@ -11,7 +11,7 @@ use crate::mission::model::{Criterion, GradeKind, Rubric};
 use super::parser::findings::findings_of;
 use super::parser::form::{read_object, share, wrong};
 use super::parser::json::{Json, plain};
-use super::parser::panel::REASONS;
+use super::parser::keys::REASONS;
 use super::parser::prior::answers_in;
 use super::parser::{Quoted, Unparsed};
 use super::stages::VERDICTS;

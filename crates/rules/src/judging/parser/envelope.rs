@@ -1,7 +1,8 @@
 //! Replies that are no words of an agent but the JSON in which its program wraps them.
 
-use super::json::{Json, is_in};
-use super::text::own_words;
+use super::json::{Json, is_in, parse, plain};
+use super::reasoning::own_words;
+use super::unparsed::Unparsed;
 
 /// Keys by which programs name the conversation that a line belongs to.
 const SESSIONS: &[&str] = &["sessionid", "threadid"];
@@ -10,11 +11,10 @@ const KINDS: &str = " assistant result stepstart system text turn user message i
 
 /// Whether a reply looks like the output of an agent's program that was told to print JSON: one object, or one in each
 /// line, that names a conversation, wraps a reply beside figures about it, or has the kind of an event.
-pub fn is_envelope(reply: &str) -> bool {
+fn is_envelope(reply: &str) -> bool {
     let text = own_words(reply).unwrap_or_default();
     let text = text.trim();
-    let whole: Option<Json> = serde_json::from_str(text).ok();
-    let first = whole.or_else(|| serde_json::from_str(text.lines().next()?).ok());
+    let first = parse(text).or_else(|| parse(text.lines().next()?));
     match first {
         Some(Json::List(items)) => items.first().is_some_and(wraps),
         Some(object) => wraps(&object),
@@ -22,9 +22,17 @@ pub fn is_envelope(reply: &str) -> bool {
     }
 }
 
+impl Unparsed {
+    /// The reason that helps most: of a reply that is wrapped in the JSON of its program, that it is.
+    #[must_use]
+    pub fn or_envelope(self, reply: &str) -> Self {
+        if is_envelope(reply) { Self::Envelope } else { self }
+    }
+}
+
 fn wraps(object: &Json) -> bool {
     let kind = object.get(&["type"]).and_then(Json::text).unwrap_or_default();
-    let kind = super::json::plain(kind);
+    let kind = plain(kind);
     let is_event = kind.contains('.') || is_in(KINDS, &kind);
     object.get(SESSIONS).is_some()
         || is_event

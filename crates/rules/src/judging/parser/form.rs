@@ -12,9 +12,10 @@ use regex::Regex;
 use super::findings::findings_of;
 use super::json::{self, Json, JsonPlace, is_in, plain};
 use super::quoted::Quoted;
-use super::text::{Parts, fold, own_words, split};
-use super::{Scale, Unparsed};
-use crate::domain::Finding;
+use super::reasoning::own_words;
+use super::text::{Parts, fold, split};
+use super::unparsed::{Scale, Unparsed};
+use crate::domain::{Finding, Points};
 
 /// The JSON values of a reply, apart by whose words they may be.
 pub(crate) struct ReplyValues {
@@ -217,11 +218,12 @@ impl Json {
 ///
 /// # Errors
 /// When it is no such number.
-pub(crate) fn share(value: &Json, what: &str) -> Result<crate::domain::Points, Unparsed> {
-    let number = super::panel::score_value(value);
-    let number = number.ok_or_else(|| Unparsed::NotANumber(what.to_owned()))?;
+pub(crate) fn share(value: &Json, what: &str) -> Result<Points, Unparsed> {
+    let number = value
+        .number()
+        .ok_or_else(|| Unparsed::NotANumber(what.to_owned()))?;
     let points = number.checked_mul(rust_decimal::Decimal::ONE_HUNDRED);
-    let points = points.and_then(crate::domain::Points::new);
+    let points = points.and_then(Points::new);
     points.ok_or_else(|| Unparsed::OffScale {
         what: what.to_owned(),
         value: number,

@@ -13,9 +13,9 @@ use rust_decimal::Decimal;
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use unicode_normalization::UnicodeNormalization;
 
-use super::Unparsed;
-use super::marker::is_decoration;
-use super::text::Parts;
+use super::number::number_in;
+use super::text::{Parts, is_decoration};
+use super::unparsed::Unparsed;
 use crate::domain::is_invisible;
 
 /// A JSON value that remembers every key.
@@ -98,6 +98,15 @@ impl Json {
     pub fn text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The number that a value is, or that its text is and nothing else.
+    pub(crate) fn number(&self) -> Option<Decimal> {
+        match self {
+            Self::Number(number) => Some(*number),
+            Self::Text(text) => number_in(text.trim()),
             _ => None,
         }
     }
@@ -207,7 +216,8 @@ fn hand_on(value: &Json, layers: usize, take: &mut impl FnMut(&Json)) {
     }
 }
 
-fn parse(text: &str) -> Option<Json> {
+/// The value, if the text is nothing else.
+pub(super) fn parse(text: &str) -> Option<Json> {
     serde_json::from_str(text).ok()
 }
 

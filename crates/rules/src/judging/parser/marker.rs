@@ -1,18 +1,12 @@
 //! Replies with one score: a `SCORE: n` line, or JSON with a `score`.
 
-use std::str::FromStr;
-
 use rust_decimal::Decimal;
 
-use super::form::ReplyValues;
 use super::json::{Json, JsonPlace, is_in, plain};
-use super::panel::score_value;
-use super::quoted::Quoted;
-use super::text::{Parts, fold};
-use super::{Scale, Unparsed};
-
-/// Digits that a score may have before and after the point. More is not a score but something else.
-const MAX_DIGITS: usize = 6;
+use super::keys::SCALE_KEYS;
+use super::number::take_number;
+use super::text::{fold, is_decoration};
+use super::unparsed::{Scale, Unparsed};
 
 /// Bytes of a scale in parentheses, such as `(0-100)`.
 const MAX_HINT: usize = 24;
@@ -29,16 +23,6 @@ const QUALIFIERS: &[&str] = &["final", "overall", "total", "global", "my", "your
 /// Keys that an object amid prose may have beside `score` and still be the reviewer's verdict rather than some JSON of
 /// the work.
 const VERDICT_KEYS: &str = " score reasoning reason explanation rationale justification findings issues summary verdict feedback confidence comment comments ";
-
-/// Keys that name the scale's upper end.
-pub const SCALE_KEYS: &[&str] = &["maxscore", "outof", "max", "maximum", "scale"];
-
-/// The one score of a reply.
-pub struct MarkerScore {
-    pub value: Decimal,
-    /// The JSON object that holds it, if one does.
-    pub json: Option<Json>,
-}
 
 /// The reading of a text where a score belongs.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,40 +45,6 @@ impl Marker {
             Self::Blank(excerpt)
         }
     }
-}
-
-/// The score of a reply's own text on `scale`. What also stands in the work may be a quotation, and what stands within a
-/// sentence is spoken of: it can contradict, but never testify.
-pub fn read(
-    parts: &Parts,
-    values: &ReplyValues,
-    scale: &Scale,
-    work: &Quoted,
-) -> Result<MarkerScore, Unparsed> {
-    let (mut markers, object) = json_markers(&values.own, scale)?;
-    let (mut doubts, _) = json_markers(&values.doubted, scale)?;
-    for marker in line_markers(&parts.own, scale) {
-        match marker {
-            Marker::Value(score) if work.has_score(score) => doubts.push(marker),
-            marker => markers.push(marker),
-        }
-    }
-    let value = match agree(&markers, scale) {
-        Err(Unparsed::NoScore) if !doubts.is_empty() => {
-            let is_aside = |(_, place): &(Json, JsonPlace)| *place == JsonPlace::Aside;
-            return Err(if values.doubted.iter().any(is_aside) {
-                Unparsed::Aside
-            } else {
-                Unparsed::OnlyInWork
-            });
-        }
-        agreed => agreed?,
-    };
-    doubts.extend(line_markers(&parts.doubtful, scale));
-    if doubts.iter().any(|doubt| *doubt != Marker::Value(value)) {
-        return Err(Unparsed::Conflicting);
-    }
-    Ok(MarkerScore { value, json: object })
 }
 
 /// The value that all markers share. A blank marker says nothing and so contradicts nothing.
@@ -141,7 +91,7 @@ pub fn json_markers(
         object.unambiguous()?;
         let scores = object.entries().iter().filter(|(key, _)| plain(key) == "score");
         for (_, value) in scores {
-            markers.push(match score_value(value).filter(|_| fits) {
+            markers.push(match value.number().filter(|_| fits) {
                 Some(number) => Marker::Value(number),
                 None => Marker::Malformed(format!("a JSON score that is not a number from {scale}")),
             });
@@ -161,7 +111,7 @@ fn is_verdict(object: &Json, place: JsonPlace) -> bool {
 fn scale_fits(object: &Json, scale: &Scale) -> bool {
     object
         .get(SCALE_KEYS)
-        .and_then(score_value)
+        .and_then(Json::number)
         .is_none_or(|high| high == scale.high)
 }
 
@@ -207,27 +157,6 @@ pub fn without_score_lines(reply: &str) -> String {
         }
     }
     kept.join("\n").trim().to_owned()
-}
-
-/// Characters behind the word in which its number is looked for.
-const MAX_GAP: usize = 24;
-
-/// The numbers that a text of the work names behind the word "score", whatever stands between and around them.
-pub fn named_scores(text: &str) -> Vec<Decimal> {
-    let text = fold(text).to_lowercase();
-    let numbers = text.match_indices("score").filter_map(|(at, word)| {
-        let rest = &text[at + word.len()..];
-        let (gap, _) = rest
-            .char_indices()
-            .take(MAX_GAP)
-            .find(|(_, c)| c.is_ascii_digit())?;
-        let rest = &rest[gap..];
-        let end = rest
-            .find(|c: char| !c.is_ascii_digit() && c != '.')
-            .unwrap_or(rest.len());
-        number_in(rest[..end].trim_end_matches('.'))
-    });
-    numbers.collect()
 }
 
 /// The value that follows `SCORE:` on a score line: there, or alone on the next line.
@@ -361,40 +290,8 @@ fn close(text: &str) -> &str {
     text.trim_start_matches(|c: char| "*_`\"])".contains(c))
 }
 
-/// A plain decimal number at the start of the text, and what follows it.
-pub fn take_number(text: &str) -> Option<(Decimal, &str)> {
-    let digits = |text: &str| text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-    let whole = digits(text);
-    let fraction = text[whole..].strip_prefix('.').map_or(0, digits);
-    if whole == 0 || whole > MAX_DIGITS || fraction > MAX_DIGITS {
-        return None;
-    }
-    // A point without digits behind it ends a sentence.
-    let length = if fraction > 0 { whole + 1 + fraction } else { whole };
-    let (number, rest) = text.split_at(length);
-    // 1.2.3 is a version, 72nd an ordinal, 7e1 a float, 1,5 is read differently in different countries.
-    let follows = rest.chars().next();
-    let glued = follows.is_some_and(char::is_alphanumeric);
-    let continued = rest.strip_prefix(['.', ',']).is_some_and(|more| digits(more) > 0);
-    if glued || continued {
-        return None;
-    }
-    Decimal::from_str(number).ok().map(|number| (number, rest))
-}
-
-/// The number, if the text is nothing else.
-pub fn number_in(text: &str) -> Option<Decimal> {
-    take_number(text)
-        .filter(|(_, rest)| rest.is_empty())
-        .map(|(number, _)| number)
-}
-
 fn trim_start_decoration(text: &str) -> &str {
     text.trim_start_matches(is_decoration)
-}
-
-pub fn is_decoration(c: char) -> bool {
-    c == ' ' || "#*_`-+~•·‣◦".contains(c)
 }
 
 /// The leading letters, and what follows them.

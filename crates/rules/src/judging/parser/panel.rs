@@ -3,33 +3,40 @@
 use rust_decimal::Decimal;
 use serde_json::{Map, Value, json};
 
-use crate::domain::{Dimension, DimensionScore, Points};
+use crate::domain::{Dimension, DimensionScore, Finding, Points, PriorAnswer};
 
 use super::form::{ReplyValues, values};
 use super::json::{Json, JsonPlace, plain};
-use super::marker::number_in;
+use super::keys::{CONTAINERS, NAMES, REASONS, SCORES};
 use super::prior::answers_in;
 use super::quoted::Quoted;
-use super::{ParsedPanel, Scale, Unparsed};
-
-/// Keys below which a reviewer may put the scores.
-pub const CONTAINERS: &[&str] = &[
-    "scores",
-    "dimensions",
-    "dimensionscores",
-    "ratings",
-    "evaluation",
-    "assessment",
-    "criteria",
-    "grades",
-];
-/// Keys of a dimension's name, score and reasoning, most usual first.
-pub const NAMES: &[&str] = &["dimension", "name", "criterion"];
-pub const SCORES: &[&str] = &["score", "rating", "grade"];
-pub(crate) const REASONS: &[&str] = &["reasoning", "reason", "explanation", "rationale", "justification"];
+use super::unparsed::{Scale, Unparsed};
 
 /// Findings that are kept of one reply; more than anybody can act on.
 pub const MAX_FINDINGS: usize = 50;
+
+/// The reply of a panel's seat.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ParsedPanel {
+    /// One score for each of the task's dimensions, in the task's order and spelling.
+    pub scores: Vec<DimensionScore>,
+    /// Whether the reply declares, beside the scores, that the work passes; `None` where it declares nothing.
+    pub declared: Option<bool>,
+    /// The findings of the reviewer.
+    pub findings: Vec<Finding>,
+    /// The reviewer's answers to the points of the review before.
+    pub prior: Vec<PriorAnswer>,
+    /// The reviewer's summary, if any.
+    pub summary: Option<String>,
+}
+
+impl ParsedPanel {
+    /// Whether the scores come to this number, on whichever of the two scales.
+    pub fn is_worth(&self, number: Points) -> bool {
+        let mut scores = self.scores.iter().map(|score| score.points);
+        scores.all(|points| points == number || points.score() == number.value())
+    }
+}
 
 /// One dimension as the reply scores it.
 struct ScoreEntry<'a> {
@@ -141,7 +148,7 @@ fn scored(found: &ReplyValues, keys: &[&str]) -> Vec<String> {
 
 /// Whether something has a score, or is one.
 fn is_graded(item: &Json) -> bool {
-    score_value(item).is_some() || !scores_in(item).is_empty()
+    item.number().is_some() || !scores_in(item).is_empty()
 }
 
 fn same_points(a: &[DimensionScore], b: &[DimensionScore]) -> bool {
@@ -252,7 +259,9 @@ fn scores_of(entries: &[ScoreEntry], dimensions: &[Dimension]) -> Result<Vec<Dim
 
 fn points_of(values: &[&Json], what: &str) -> Result<Points, Unparsed> {
     let value = match values {
-        [value] => score_value(value).ok_or_else(|| Unparsed::NotANumber(what.to_owned()))?,
+        [value] => value
+            .number()
+            .ok_or_else(|| Unparsed::NotANumber(what.to_owned()))?,
         [] => return Err(Unparsed::NotANumber(what.to_owned())),
         _ => return Err(Unparsed::Duplicate(what.to_owned())),
     };
@@ -261,15 +270,6 @@ fn points_of(values: &[&Json], what: &str) -> Result<Points, Unparsed> {
         value,
         scale: Scale::SCORE,
     })
-}
-
-/// A number, or a text that is nothing but a number.
-pub(crate) fn score_value(value: &Json) -> Option<Decimal> {
-    match value {
-        Json::Number(number) => Some(*number),
-        Json::Text(text) => number_in(text.trim()),
-        _ => None,
-    }
 }
 
 /// The reviewer's reasons beside a score; empty if there are none.

@@ -4,7 +4,6 @@
 use crate::domain::{Addressed, PriorAnswer};
 
 use super::json::Json;
-use super::quoted::Quoted;
 use super::text::{Parts, fold};
 
 /// Answers of one reply that are kept.
@@ -40,12 +39,12 @@ fn answer(item: &Json) -> Option<PriorAnswer> {
     })
 }
 
-/// The answers of a reply in words: lines of its own that do not stand in the work too.
-pub fn answer_lines(parts: &Parts, work: &Quoted) -> Vec<PriorAnswer> {
+/// The answers of a reply in words: lines of its own whose words are not quoted.
+fn answer_lines(parts: &Parts, is_quoted: impl Fn(&str) -> bool) -> Vec<PriorAnswer> {
     let lines = parts.own.iter().filter_map(|line| line_answer(line));
     settled(
         lines
-            .filter(|(words, _)| !work.has_line(words))
+            .filter(|(words, _)| !is_quoted(words))
             .map(|(_, answer)| answer),
     )
 }
@@ -103,16 +102,21 @@ fn shortened(note: &str) -> String {
 }
 
 /// The answers of an evaluation: of its JSON where it has one, else of its lines.
-pub fn of_evaluation(parts: &Parts, object: Option<&Json>, work: &Quoted) -> Vec<PriorAnswer> {
+pub fn of_evaluation(
+    parts: &Parts,
+    object: Option<&Json>,
+    is_quoted: impl Fn(&str) -> bool,
+) -> Vec<PriorAnswer> {
     match object.map(answers_in) {
         Some(answers) if !answers.is_empty() => answers,
-        _ => answer_lines(parts, work),
+        _ => answer_lines(parts, is_quoted),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::judging::parser::Quoted;
 
     #[test]
     fn lines_answer_in_whatever_dress() {
@@ -161,7 +165,9 @@ mod tests {
         let mut work = Quoted::default();
         work.add("POINT 1: yes – done");
         let reply = "POINT 1: yes - done\nPOINT 2: yes\nPOINT 2: no – look\n> POINT 3: yes";
-        let said = answer_lines(&crate::judging::parser::text::split(reply), &work);
+        let said = answer_lines(&crate::judging::parser::text::split(reply), |words| {
+            work.has_line(words)
+        });
         let said: Vec<_> = said
             .iter()
             .map(|answer| (answer.point, answer.addressed))

@@ -14,8 +14,8 @@ use serde::{Deserialize, Serialize};
 use crate::domain::{Digest, Hasher};
 
 use super::json::{self, Json, is_in, plain};
-use super::marker::{SCALE_KEYS, named_scores};
-use super::panel::{CONTAINERS, NAMES, REASONS, SCORES, score_value};
+use super::keys::{CONTAINERS, NAMES, REASONS, SCALE_KEYS, SCORES};
+use super::number::number_in;
 use super::prior::line_answer;
 use super::text::{fold, visible};
 
@@ -106,10 +106,31 @@ impl Quoted {
         }
         let claim = digest(object, true);
         // A score without a word of reason is no more than the number.
-        let score = object.get(&["score"]).and_then(score_value);
+        let score = object.get(&["score"]).and_then(Json::number);
         let is_bare = claim == digest(object, false) && object.get(&["findings", "issues"]).is_none();
         self.objects.contains(&claim) || is_bare && score.is_some_and(|score| self.has_score(score))
     }
+}
+
+/// Characters behind the word in which its number is looked for.
+const MAX_GAP: usize = 24;
+
+/// The numbers that a text of the work names behind the word "score", whatever stands between and around them.
+fn named_scores(text: &str) -> Vec<Decimal> {
+    let text = fold(text).to_lowercase();
+    let numbers = text.match_indices("score").filter_map(|(at, word)| {
+        let rest = &text[at + word.len()..];
+        let (gap, _) = rest
+            .char_indices()
+            .take(MAX_GAP)
+            .find(|(_, c)| c.is_ascii_digit())?;
+        let rest = &rest[gap..];
+        let end = rest
+            .find(|c: char| !c.is_ascii_digit() && c != '.')
+            .unwrap_or(rest.len());
+        number_in(rest[..end].trim_end_matches('.'))
+    });
+    numbers.collect()
 }
 
 /// Whether there was room for it.
@@ -167,7 +188,7 @@ fn collect(name: &str, value: &Json, with_reasons: bool, claims: &mut BTreeSet<(
             return;
         }
         Json::List(_) | Json::Object(_) => String::new(),
-        Json::Number(_) | Json::Text(_) => match (score_value(value), value.text()) {
+        Json::Number(_) | Json::Text(_) => match (value.number(), value.text()) {
             (Some(number), _) => number.normalize().to_string(),
             (None, text) => {
                 let text = fold(text.unwrap_or_default()).to_lowercase();

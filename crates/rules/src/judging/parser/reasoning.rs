@@ -1,4 +1,5 @@
-//! Where the answer of a reply begins: behind the reasoning that models, and the templates before them, leave in it.
+//! The own words of a reply: where its answer begins, behind the reasoning that models, and the templates before them, leave
+//! in it.
 //!
 //! What lies in or before a closing mark of reasoning is no answer, for the opening mark often stands in the prompt and not
 //! in the reply. Reasoning that does not end leaves no answer. Where it cannot be told which of the marks are meant, and
@@ -8,8 +9,9 @@ use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-use super::Unparsed;
-use super::text::{Lines, Quotation};
+use super::json::{self, JsonPlace};
+use super::text::{Lines, Quotation, split, visible};
+use super::unparsed::Unparsed;
 
 /// The marks of reasoning, and those of channels, in whichever brackets.
 static MARK: LazyLock<Regex> = LazyLock::new(|| {
@@ -25,6 +27,49 @@ static MARK: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(pattern).expect("the pattern is fixed and tested")
 });
 
+/// The own words of a reply: without control sequences, and without the reasoning that some models put before
+/// their answer.
+///
+/// # Errors
+///
+/// When that is nothing, or when it cannot be told where the answer begins.
+pub fn own_words(reply: &str) -> Result<String, Unparsed> {
+    let reply = visible(reply);
+    // Marks within the texts of an object that is the whole reply are no marks.
+    let is_one_value = matches!(
+        json::find(&reply, &split(&reply)).values[..],
+        [(_, JsonPlace::Whole)]
+    );
+    let own = if is_one_value {
+        reply
+    } else {
+        let own = without_tokens(answer(&reply)?);
+        // Marks that only stand there since tokens were taken out are doubtful.
+        let again = answer(&own)?;
+        (again.trim() == own.trim())
+            .then_some(())
+            .ok_or(Unparsed::Reasoning)?;
+        own
+    };
+    if own.trim().is_empty() {
+        Err(Unparsed::Empty)
+    } else {
+        Ok(own)
+    }
+}
+
+/// Ends a line where a token of a model's template, such as `<|im_end|>`, stands in it.
+fn without_tokens(text: &str) -> String {
+    let mut pieces = text.split("<|");
+    let first = pieces.next();
+    let behind = |piece: &'_ str| match piece.split_once("|>") {
+        Some((name, _)) if name.len() < 30 => name.len() + 2,
+        _ => 0,
+    };
+    let others = pieces.map(|piece| &piece[behind(piece)..]);
+    first.into_iter().chain(others).collect::<Vec<_>>().join("\n")
+}
+
 /// Whether a mark is a part of text, as in `Vec<Thought>`, `notes[draft]` and `[thinking of it]`.
 fn is_text(before: &str, mark: &Captures) -> bool {
     let (text, name) = (mark.get_match().as_str(), mark.name("name"));
@@ -39,7 +84,7 @@ fn is_text(before: &str, mark: &Captures) -> bool {
 /// # Errors
 ///
 /// When reasoning does not end, or marks stand where they may be quoted.
-pub fn answer(reply: &str) -> Result<&str, Unparsed> {
+fn answer(reply: &str) -> Result<&str, Unparsed> {
     // What remains of the mark of a channel where a program left its brackets out.
     let bare = reply.trim_start().strip_prefix("analysis");
     let mut depth = usize::from(bare.is_some_and(|rest| rest.starts_with(char::is_uppercase)));

@@ -4,9 +4,10 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::json::{self, JsonPlace};
-use super::{UNTRUSTED_TAG, Unparsed, reasoning};
 use crate::domain::is_invisible;
+
+/// The tag that fences the worker's text in prompts. What a reply repeats between these tags does not count.
+pub const UNTRUSTED_TAG: &str = "untrusted";
 
 /// A reply, taken apart.
 pub struct Parts<'a> {
@@ -17,49 +18,6 @@ pub struct Parts<'a> {
     /// Lines in a fence that was never closed. The work may hold fence marks too, so that what looks like a quotation
     /// may be the reviewer's own words and the other way round: these lines can contradict, but never testify.
     pub doubtful: Vec<&'a str>,
-}
-
-/// The own words of a reply: without control sequences, and without the reasoning that some models put before
-/// their answer.
-///
-/// # Errors
-///
-/// When that is nothing, or when it cannot be told where the answer begins.
-pub fn own_words(reply: &str) -> Result<String, Unparsed> {
-    let reply = visible(reply);
-    // Marks within the texts of an object that is the whole reply are no marks.
-    let is_one_value = matches!(
-        json::find(&reply, &split(&reply)).values[..],
-        [(_, JsonPlace::Whole)]
-    );
-    let answer = if is_one_value {
-        reply
-    } else {
-        let answer = without_tokens(reasoning::answer(&reply)?);
-        // Marks that only stand there since tokens were taken out are doubtful.
-        let again = reasoning::answer(&answer)?;
-        (again.trim() == answer.trim())
-            .then_some(())
-            .ok_or(Unparsed::Reasoning)?;
-        answer
-    };
-    if answer.trim().is_empty() {
-        Err(Unparsed::Empty)
-    } else {
-        Ok(answer)
-    }
-}
-
-/// Ends a line where a token of a model's template, such as `<|im_end|>`, stands in it.
-fn without_tokens(text: &str) -> String {
-    let mut pieces = text.split("<|");
-    let first = pieces.next();
-    let behind = |piece: &'_ str| match piece.split_once("|>") {
-        Some((name, _)) if name.len() < 30 => name.len() + 2,
-        _ => 0,
-    };
-    let others = pieces.map(|piece| &piece[behind(piece)..]);
-    first.into_iter().chain(others).collect::<Vec<_>>().join("\n")
 }
 
 /// Control sequences that change nothing of what is read: colours, modes, titles, links, and moves before anything is
@@ -228,6 +186,11 @@ impl<'a> Iterator for Lines<'a> {
         self.at = (start + length + 1).min(self.reply.len());
         Some((start, &rest[..length]))
     }
+}
+
+/// Whether a character only dresses a line: a blank, or a sign of Markdown.
+pub fn is_decoration(c: char) -> bool {
+    c == ' ' || "#*_`-+~•·‣◦".contains(c)
 }
 
 /// The line with the look-alikes of spaces, colons, dashes, slashes, digits and letters that keyboards and tokenizers

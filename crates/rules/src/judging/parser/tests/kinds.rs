@@ -390,8 +390,8 @@ proptest! {
     #[test]
     fn what_was_taken_out_once_is_not_taken_out_of_the_rest(built in reply(), text in any::<String>()) {
         for reply in [built, text] {
-            if let Ok(own) = super::super::text::own_words(&reply) {
-                prop_assert_eq!(super::super::text::own_words(&own), Ok(own));
+            if let Ok(own) = super::super::own_words(&reply) {
+                prop_assert_eq!(super::super::own_words(&own), Ok(own));
             }
         }
     }
