@@ -27,7 +27,7 @@ const CEILINGS: &[(&str, usize)] = &[
     ("largest circle of imports: agents", 5),
     ("largest circle of imports: cli", 2),
     ("largest circle of imports: domain", 7),
-    ("largest circle of imports: engine", 11),
+    ("largest circle of imports: engine", 4),
     ("largest circle of imports: judging", 5),
     ("largest circle of imports: mission", 7),
     ("largest circle of imports: report", 9),

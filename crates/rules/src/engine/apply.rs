@@ -29,10 +29,12 @@ use super::fixups::supersede;
 use super::job::{Job, JobEnd};
 use super::merging::Merged;
 use super::payload::{DeferralReason, StageReport};
-use super::prerequisite::{Prerequisite, look, met, met_for, withdrawn};
+use super::prerequisite::{look, met, met_for, withdrawn};
 use super::remedies::{all_have_ended, nothing_is_due};
 use super::routes;
-use super::state::{APPROVED, BarrierStage, Hold, Lifecycle, Reopened, State, TIMED_OUT, TaskState};
+use super::state::{
+    APPROVED, BarrierStage, Hold, Lifecycle, Prerequisite, Reopened, State, TIMED_OUT, TaskState,
+};
 use super::timers::Timer;
 use crate::domain::{
     AttemptKind, BarrierId, Cause, GateId, HoldOwner, Purpose, Stage, Status, TaskId, Verdict,

@@ -138,19 +138,18 @@ pub use payload::{
     ProcessRef, ProtectedFiles, ReplyRef, RunStarted, Salvaged, SessionRef, StageReport, StopCause,
     SupervisorRef, ToolCalls, ToolLedgerRef, TurnFiles, Usage, Used, Way, add_known,
 };
-pub use prerequisite::Prerequisite;
-#[cfg(any(test, feature = "testing"))]
-pub use remedies::{DependencyRecovery, FailedDependency};
 pub use rounds::{ESCALATE_AFTER, REPLAN_AFTER, Round, stall};
 pub use seen_before::{Baseline, SeenBefore};
 pub use stages::{
     FLAKY, asks_what_it_said, nothing_to_do, prior_points, reprompt, told_of_nothing, told_of_tests,
 };
 #[cfg(any(test, feature = "testing"))]
+pub use state::recovery::{DependencyRecovery, FailedDependency};
+#[cfg(any(test, feature = "testing"))]
 pub use state::{ApprovalDecision, Ask, Evidence, Judging};
 pub use state::{
-    BarrierStage, BelowBar, Committed, Feedback, FileSnapshot, Hold, Known, OutputRefs, RunPhase, Seat,
-    SeatState, State, TaskState,
+    BarrierStage, BelowBar, Committed, Feedback, FileSnapshot, Hold, Known, OutputRefs, Prerequisite,
+    RunPhase, Seat, SeatState, State, TaskState,
 };
 pub use sums::Counts;
 pub use test_looks::{Look, Looked};

@@ -4,60 +4,9 @@
 //! Such a task watches the first thing that it lacks and, once that is met, looks for the next one. The search goes on
 //! behind the dependencies that were met, so that a join of 100,000 tasks looks at each of them once.
 
-use std::collections::{BTreeMap, BTreeSet};
+use crate::domain::{Status, TaskId};
 
-use crate::domain::{BarrierId, GateId, Status, TaskId};
-
-use super::state::{BarrierStage, RunPhase, State};
-
-/// Something that a task lacks before it may begin.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Prerequisite {
-    /// A dependency is done, a clean fixup has superseded it, or the task does without it.
-    Dependency(TaskId),
-    /// A checkpoint or a delay is passed.
-    Barrier(BarrierId),
-    /// A gate is open.
-    Gate(GateId),
-    /// Work that is done again before this one, because it names a file of it, has ended.
-    Regressed(TaskId),
-    /// Somebody agrees to its start. It is asked for last.
-    Agreement,
-}
-
-/// The prerequisite that each waiting task watches. Watching costs O(log of the tasks that wait).
-#[derive(Debug, Clone, Default)]
-pub struct WaitList {
-    by_prerequisite: BTreeSet<(Prerequisite, TaskId)>,
-    /// The prerequisite of each task, with the number of its dependencies, from the first on, that were met
-    /// when the task looked.
-    by_task: BTreeMap<TaskId, (Prerequisite, usize)>,
-}
-
-impl WaitList {
-    pub fn watch(&mut self, id: TaskId, prerequisite: Prerequisite, met: usize) {
-        self.by_prerequisite.insert((prerequisite, id));
-        self.by_task.insert(id, (prerequisite, met));
-    }
-
-    fn forget(&mut self, id: TaskId) {
-        if let Some((prerequisite, _)) = self.by_task.remove(&id) {
-            self.by_prerequisite.remove(&(prerequisite, id));
-        }
-    }
-
-    /// The prerequisite that a task watches; `None` where it watches none.
-    #[cfg(any(test, feature = "testing"))]
-    pub fn watched(&self, id: TaskId) -> Option<Prerequisite> {
-        self.by_task.get(&id).map(|(prerequisite, _)| *prerequisite)
-    }
-
-    /// The tasks that watch for this, in their order.
-    pub fn of(&self, prerequisite: Prerequisite) -> impl Iterator<Item = TaskId> + '_ {
-        let all = (prerequisite, TaskId(0))..=(prerequisite, TaskId(u32::MAX));
-        self.by_prerequisite.range(all).map(|(_, id)| *id)
-    }
-}
+use super::state::{BarrierStage, Prerequisite, RunPhase, State};
 
 impl State {
     /// All that a task lacks before it may begin, behind its first `met` dependencies; each with how many there are before it.
@@ -129,17 +78,20 @@ pub fn met(state: &mut State, prerequisite: Prerequisite) {
 
 /// Notes that a prerequisite is met for one task.
 pub fn met_for(state: &mut State, id: TaskId, prerequisite: Prerequisite) {
-    match state.queues.watchers.by_task.get(&id) {
-        Some((watched, met)) if *watched == prerequisite => look_behind(state, id, *met),
-        _ => {}
+    if let Some((watched, met)) = state.queues.watchers.entry(id)
+        && watched == prerequisite
+    {
+        look_behind(state, id, met);
     }
 }
 
 /// Something that tasks had is not there any more, or they need something more: whoever waits already comes to it in time.
 pub fn withdrawn(state: &mut State, ids: &[TaskId]) {
     for id in ids {
-        match state.queues.watchers.by_task.get_mut(id) {
-            Some((prerequisite, met)) if *prerequisite != Prerequisite::Agreement => *met = 0,
+        match state.queues.watchers.entry(*id) {
+            Some((lacked, _)) if lacked != Prerequisite::Agreement => {
+                state.queues.watchers.watch(*id, lacked, 0);
+            }
             _ => look(state, *id),
         }
     }

@@ -6,15 +6,19 @@
 //! | `audit` | what the state knows of accepted work: what an audit covers, whether one is due (6) |
 //! | `hold` | what keeps a task, or what stands behind a checkpoint or a delay, from moving, and what an answer leads to |
 //! | `jobs` | commands and looks at files that were asked for and have not come back |
+//! | `recovery` | what was tried about dependencies of a task that failed (11) |
 //! | `start` | what stands between a task and its agent, before the agent acts |
 //! | `task` | the state of one task |
+//! | `wait_list` | what tasks that are to begin wait for |
 
 mod attempt;
 mod audit;
 mod hold;
 mod jobs;
+pub mod recovery;
 mod start;
 mod task;
+mod wait_list;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -34,7 +38,6 @@ use super::ledger::Ledger;
 use super::merging::Delivery;
 use super::notice::Notices;
 use super::payload::{Deferral, DeferralReason, GateResult, ProtectedFiles, SessionRef, StopCause};
-use super::prerequisite::WaitList;
 use super::ready::ReadyQueue;
 use super::sums::Sums;
 use super::timers::{Timer, Timers};
@@ -53,6 +56,7 @@ pub use task::{
 #[cfg(test)]
 pub use task::{Consent, OpenWork};
 pub(crate) use task::{End, Lifecycle};
+pub use wait_list::{Prerequisite, WaitList};
 
 /// A run's state: `fold(apply, journal)` over the plan it starts with.
 #[derive(Debug, Clone)]

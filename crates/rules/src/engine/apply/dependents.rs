@@ -2,10 +2,10 @@
 
 use crate::domain::{Status, TaskId};
 use crate::engine::fixups::DependencyState;
-use crate::engine::prerequisite::{Prerequisite, met, withdrawn};
+use crate::engine::prerequisite::{met, withdrawn};
 use crate::engine::remedies::{all_have_ended, is_tried_again};
 use crate::engine::routes;
-use crate::engine::state::{BarrierStage, State};
+use crate::engine::state::{BarrierStage, Prerequisite, State};
 
 use super::leave_barrier;
 

@@ -12,9 +12,8 @@ use crate::engine::event::{Event, TaskEvent, WorkEvent};
 use crate::engine::fact::Prompt;
 use crate::engine::job::{Job, JobEnd};
 use crate::engine::payload::DeferralReason;
-use crate::engine::prerequisite::Prerequisite;
 use crate::engine::seen_before::SeenBefore;
-use crate::engine::state::{Hold, RunPhase, State};
+use crate::engine::state::{Hold, Prerequisite, RunPhase, State};
 use crate::engine::voided::VoidedStage;
 use crate::judging::baseline::{items, named};
 use crate::mission::Extent;
@@ -118,6 +117,35 @@ pub fn release(draft: &mut Transaction<'_>) {
         None if draft.task.status() == Status::Review && pipeline::call_off_in_vain(draft) => {}
         None => request::ask_limited_again(draft),
     }
+}
+
+/// The moment has come: the task is ready again, or whoever met the limit is asked once more.
+pub fn moment_came(state: &State, task: TaskId, now: Timestamp) -> Vec<Event> {
+    if state.task(task).deferral.is_none() {
+        return Vec::new();
+    }
+    let mut draft = Transaction::new(state, task);
+    let takes_a_slot = matches!(draft.task.status(), Status::Review | Status::InProgress);
+    if takes_a_slot && !admits(state, task, Work::Begun) {
+        queue(&mut draft, None, NO_SLOT, now);
+    } else {
+        release(&mut draft);
+    }
+    draft.into_events()
+}
+
+/// A later session waits anew, by limits of its own; not for those whom it does not want asked.
+pub fn wait_anew(state: &State, task: TaskId, in_vain: bool, now: Timestamp) -> Vec<Event> {
+    let Some(deferral) = state.task(task).deferral.as_deref() else {
+        return Vec::new();
+    };
+    let mut draft = Transaction::new(state, task);
+    match deferral.why {
+        DeferralReason::Slot => {}
+        _ if in_vain => queue(&mut draft, None, "", now),
+        why => deferral::defer(&mut draft, why, deferral.until, (&deferral.message, None), now),
+    }
+    draft.into_events()
 }
 
 /// The task has a slot: its checks are looked at, or its agent starts.

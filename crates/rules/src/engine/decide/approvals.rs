@@ -8,16 +8,15 @@ use crate::domain::{Answer, FailureMode, Millis, Purpose, Status, TaskId, Timest
 use crate::engine::event::{Event, HoldEvent};
 use crate::engine::job::{ApproverSaid, Job};
 use crate::engine::ledger::CallAdmission;
-use crate::engine::prerequisite::Prerequisite;
-use crate::engine::state::{Hold, REJECTED, State, TaskState};
+use crate::engine::state::{Hold, Prerequisite, REJECTED, State, TaskState};
 use crate::engine::voided::VoidedStage;
 use crate::mission::{ApprovalPlan, ApproverPlan, Plan, TaskPlan};
 
 use super::admission::Work;
+use super::answers::{self, HoldCommand};
 use super::conclude;
-use super::holds::{self, HoldCommand};
 use super::transaction::Transaction;
-use super::{admission, budget, request, routes, side_effects};
+use super::{admission, budget, holds, request, routes, side_effects};
 
 /// How long approvers that left it open are left alone.
 const ASK_AGAIN: Millis = Millis::from_secs(30);
@@ -200,8 +199,8 @@ fn take(
     }
     let by = asked.name(draft.plan());
     match said {
-        ApproverSaid::Yes => holds::answer(draft, HoldCommand::Yes, &by, now),
-        ApproverSaid::No(reason) => holds::answer(draft, HoldCommand::No(reason), &by, now),
+        ApproverSaid::Yes => answers::answer(draft, HoldCommand::Yes, &by, now),
+        ApproverSaid::No(reason) => answers::answer(draft, HoldCommand::No(reason), &by, now),
         ApproverSaid::Open(why) => {
             let next = next_asked(approval, approver + 1);
             draft.emit(Event::Hold(

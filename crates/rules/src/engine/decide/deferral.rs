@@ -5,16 +5,15 @@
 //! waited for: not beyond the session's own limit, a deadline, or `maxWindowWait`. Else the run ends when nothing else
 //! can be done (outcome limit), and a later session goes on.
 
-use crate::domain::{Millis, StageKey, Status, TaskId, Timestamp};
+use crate::domain::{Millis, StageKey, Status, Timestamp};
 use crate::engine::event::{Event, RunEvent, TaskEvent};
 use crate::engine::fact::TurnEnd;
 use crate::engine::payload::{Deferral, DeferralReason, Exit};
 use crate::engine::stages::names;
-use crate::engine::state::State;
 use crate::engine::work::retry;
 
+use super::side_effects;
 use super::transaction::Transaction;
-use super::{admission, side_effects};
 
 /// The first pause between two attempts; each one in a row doubles it.
 const FIRST_PAUSE: Millis = Millis::from_secs(5);
@@ -82,35 +81,6 @@ pub fn defer(
             stage,
         })),
     });
-}
-
-/// The moment has come: the task is ready again, or whoever met the limit is asked once more.
-pub fn over(state: &State, task: TaskId, now: Timestamp) -> Vec<Event> {
-    if state.task(task).deferral.is_none() {
-        return Vec::new();
-    }
-    let mut draft = Transaction::new(state, task);
-    let takes_a_slot = matches!(draft.task.status(), Status::Review | Status::InProgress);
-    if takes_a_slot && !admission::admits(state, task, admission::Work::Begun) {
-        admission::queue(&mut draft, None, admission::NO_SLOT, now);
-    } else {
-        admission::release(&mut draft);
-    }
-    draft.into_events()
-}
-
-/// A later session waits anew, by limits of its own; not for those whom it does not want asked.
-pub fn resume(state: &State, task: TaskId, in_vain: bool, now: Timestamp) -> Vec<Event> {
-    let Some(deferral) = state.task(task).deferral.as_deref() else {
-        return Vec::new();
-    };
-    let mut draft = Transaction::new(state, task);
-    match deferral.why {
-        DeferralReason::Slot => {}
-        _ if in_vain => admission::queue(&mut draft, None, "", now),
-        why => defer(&mut draft, why, deferral.until, (&deferral.message, None), now),
-    }
-    draft.into_events()
 }
 
 /// The end of a session that has a time limit, on record: no moment behind it is waited for.

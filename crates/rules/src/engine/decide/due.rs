@@ -5,7 +5,7 @@ use crate::engine::event::Event;
 use crate::engine::state::State;
 use crate::engine::timers::Timer;
 
-use super::{approvals, budget, deferral, ending, holds, sla};
+use super::{admission, answers, approvals, budget, ending, sla};
 
 /// A timer that does not run any more, or that was set anew since, means nothing.
 pub fn due(state: &State, timer: Timer, at: Timestamp, now: Timestamp) -> Vec<Event> {
@@ -16,11 +16,11 @@ pub fn due(state: &State, timer: Timer, at: Timestamp, now: Timestamp) -> Vec<Ev
     let now = now.max(at);
     match timer {
         Timer::WaitOver => ending::wait_over(state, at),
-        Timer::Expiry { of, number } => holds::time_is_up(state, of, number, now),
+        Timer::Expiry { of, number } => answers::time_is_up(state, of, number, now),
         Timer::AskAgain { task, .. } => approvals::ask_again(state, task),
         Timer::DeadlineNear(entity) => sla::near(state, entity, now),
         Timer::DeadlinePassed(entity) => sla::passed(state, entity, now),
         Timer::Budget => budget::time_is_up(),
-        Timer::Deferral(task) => deferral::over(state, task, now),
+        Timer::Deferral(task) => admission::moment_came(state, task, now),
     }
 }

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `admission` | who takes a slot: the one rule on every way into work (5) |
 //! | `agents_needed` | whom a run would need: who works, judges, agrees, and who is asked instead |
+//! | `answers` | what an answer to a hold leads to, or its absence (5, 6, 14, 17) |
 //! | `approvals` | somebody's agreement before a task starts (5) |
 //! | `ask` | agents that are asked something: calls, request retries, who is asked instead (13) |
 //! | `audit` | what was accepted must still stand (6) |
@@ -21,14 +22,14 @@
 //! | `evidence` | files that are noted before a turn, and what it is seen to have done to them (1, 6) |
 //! | `fixups` | a new task that makes up for a failed one; no attempt at the same task (12) |
 //! | `gates` | quality gates: passed or failed (14) |
-//! | `holds` | whatever waits for a person or a moment: how a person is asked, what an answer leads to, checkpoints and delays (5, 6, 14, 17) |
+//! | `holds` | whatever waits for a person or a moment: how a person is asked, checkpoints and delays (5, 6, 14, 17) |
 //! | `intake` | work that was asked for from outside (16) |
-//! | `jobs` | commands and looks at files that came back (5, 6, 10, 11) |
+//! | `jobs` | commands and looks at files that came back, and what of it does not count (5, 6, 10, 11) |
 //! | `looks` | looks at tests that the work changed, between its checks and its judges (24) |
 //! | `merge` | work of an isolated task is merged before it is accepted (22) |
 //! | `notify` | who is told of what, and what becomes of what failed for good (13, 18) |
 //! | `operator` | commands from outside: answers, cancel, pause, gate override (5, 14, 20) |
-//! | `pipeline` | the way of one attempt through its stages: the only place that acts on what a stage wants, asks a judge once more, or has a void part done again (6) |
+//! | `pipeline` | the way of one attempt through its stages: the only place that acts on what a stage wants, asks a judge once more (6) |
 //! | `questions` | what an agent asks instead of working, what it says does not hold, and who answers (5, 17) |
 //! | `redo` | `--retry-failed` and `--redo`: failed and done work tried again by a person's word (5) |
 //! | `regressed` | in which order work is done again that did not stand (6) |
@@ -43,6 +44,7 @@
 
 mod admission;
 mod agents_needed;
+mod answers;
 mod approvals;
 mod ask;
 mod audit;
@@ -146,7 +148,7 @@ fn rules(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
         }
         Fact::PromptReady(prompt) => turns::prompt_ready(state, *prompt),
         Fact::FilesNoted { .. } => evidence::noted(state, fact),
-        Fact::StageVoided(voided) => pipeline::voided(state, voided, now),
+        Fact::StageVoided(voided) => jobs::voided(state, voided, now),
         Fact::TurnRequestFailed { .. } => turns::request_failed(state, fact, now),
         Fact::TurnEnded(_) => turns::ended(state, fact, now),
         Fact::JobEnded { .. } => jobs::ended(state, fact, now),

@@ -10,8 +10,8 @@ use crate::engine::fact::OperatorInput;
 use crate::engine::state::{BarrierStage, BelowBar, RunPhase, State, TaskState};
 use crate::mission::{BarrierKind, Part};
 
+use super::answers::{self, HoldCommand};
 use super::gates::evaluate_gate;
-use super::holds::{self, HoldCommand};
 use super::intake;
 use super::transaction::Transaction;
 
@@ -43,13 +43,13 @@ pub fn command(state: &State, input: &OperatorInput, now: Timestamp) -> Vec<Even
 
 fn apply(state: &State, command: &Command, by: &str, now: Timestamp) -> Vec<Event> {
     match command {
-        Command::Approve { of, .. } => holds::said(state, *of, HoldCommand::Yes, by, now),
-        Command::Reject { of, reason, .. } => holds::said(state, *of, HoldCommand::No(reason), by, now),
+        Command::Approve { of, .. } => answers::said(state, *of, HoldCommand::Yes, by, now),
+        Command::Reject { of, reason, .. } => answers::said(state, *of, HoldCommand::No(reason), by, now),
         Command::Answer { task, text, .. } => {
-            holds::said(state, (*task).into(), HoldCommand::Text(text), by, now)
+            answers::said(state, (*task).into(), HoldCommand::Text(text), by, now)
         }
         Command::AnswerAcceptance { task, refused, .. } => {
-            holds::below_its_bar(state, *task, refused.as_deref(), by)
+            answers::below_its_bar(state, *task, refused.as_deref(), by)
         }
         Command::CancelTask { task } => cancel(state, *task, by),
         Command::CancelRun => {

@@ -10,14 +10,12 @@ use crate::domain::{
     Answer, Cause, Edge, FailureClass, Purpose, Stage, StageKey, Status, TaskId, Timestamp, Verdict,
 };
 use crate::engine::audit::AfterScan;
-use crate::engine::event::{Concern, Event, RunEvent, TaskEvent};
+use crate::engine::event::TaskEvent;
 use crate::engine::job::{Job, JobEnd};
 use crate::engine::mark::Mark;
 use crate::engine::payload::{ReplyRef, StageReport};
 use crate::engine::stages::{self, Actor, Next, Request, Word};
-use crate::engine::state::{Ask, Heard, Judging, OpenStage, State, TaskState};
-use crate::engine::voided::VoidedStage;
-use crate::engine::work::id::TaskWork;
+use crate::engine::state::{Ask, Heard, Judging, OpenStage, State};
 use crate::engine::work::policy::{WorkKind, policy};
 use crate::judging::heuristic::named_files;
 use crate::judging::prior;
@@ -25,7 +23,7 @@ use crate::mission::StagePlan;
 use crate::mission::independence::Dependence;
 
 use super::transaction::Transaction;
-use super::{admission, approvals, conclude, deferral, looks, merge, request, routes};
+use super::{conclude, deferral, looks, merge, request, routes};
 
 /// The attempt finished: judging begins.
 pub fn begin(draft: &mut Transaction<'_>) {
@@ -509,44 +507,6 @@ fn seat_ended(draft: &mut Transaction<'_>, now: Timestamp) {
         Some(changed) => shown_something_else(draft, StageKey::JUDGE, changed, Actor::default()),
         None => concluded(draft, stage, Word::Known, Actor::default()),
     }
-}
-
-/// How often a part of judging is done again in one judging after protected files were changed and put back, while nobody
-/// else worked and while others did.
-const REPEATS: [u32; 2] = [1, 3];
-
-/// Throws away the result of a part of judging. The part is done again where the files are as they were, or
-/// another task may yet put them back; where its own check changed them, or it happens again and again, the
-/// task has failed.
-pub fn voided(state: &State, voided: &VoidedStage, now: Timestamp) -> Vec<Event> {
-    if let TaskWork::Job(.., Job::Approver { number, approver }) = voided.work.work {
-        return approvals::voided(state, voided, (number, approver), now);
-    }
-    if let TaskWork::Job(.., Job::Baseline) = voided.work.work {
-        return admission::baseline_voided(state, voided);
-    }
-    let id = voided.work.task;
-    let in_review = |task: &TaskState| task.status() == Status::Review;
-    if !state.known(id).is_some_and(in_review) || !state.is_out(voided.work) {
-        return Vec::new();
-    }
-    let mut draft = Transaction::new(state, id);
-    draft.emit(Event::voided(voided.clone()));
-    let so_far = draft.task.judging().map_or(0, |judging| judging.voided);
-    if voided.did_it() || so_far > REPEATS[usize::from(voided.shared)] {
-        let all: Vec<String> = voided.changed.iter().chain(&voided.restored).cloned().collect();
-        let hint = if voided.did_it() { conclude::BY_ITSELF } else { "" };
-        conclude::protected(&mut draft, &all, hint);
-        return draft.into_events();
-    }
-    let message = format!(
-        "'{}': {} is done again, for its verdict does not count: protected: {}",
-        state.plan.title(id),
-        voided.work.describe(),
-        voided.what()
-    );
-    draft.emit(Event::Run(RunEvent::Warning(Concern::Notice, message)));
-    draft.into_events()
 }
 
 /// Whether anybody is asked whom the options, as they are now, do not want asked (`resume --no-eval`): in which stage.

@@ -9,7 +9,7 @@ use crate::engine::state::State;
 use crate::mission::model::AgentMiddleware;
 
 use super::transaction::Transaction;
-use super::{admission, approvals, deferral, pipeline, side_effects, turns};
+use super::{admission, approvals, pipeline, side_effects, turns};
 
 /// A later session: what was in flight is lost unless it was kept, and judges that were missing are asked again. A kept
 /// turn goes on as if nothing had happened; nothing is spent on it.
@@ -28,7 +28,7 @@ pub fn resume(state: &State, resume: &LaterSession, now: Timestamp) -> Vec<Event
     for id in state.plan.task_ids() {
         let task = state.task(id);
         if task.deferral.is_some() {
-            events.extend(deferral::resume(
+            events.extend(admission::wait_anew(
                 state,
                 id,
                 pipeline::judge_disabled(state, id),

@@ -13,7 +13,6 @@ use crate::engine::dialog::Dialog;
 use crate::engine::job::Job;
 use crate::engine::mark::Mark;
 use crate::engine::payload::{CheckResult, Deferral, DeferralReason, FileFact, FileRef, StageReport, Way};
-use crate::engine::remedies::DependencyRecovery;
 use crate::engine::seen_before::SeenBefore;
 use crate::engine::work::retry::Tries;
 use crate::judging::baseline::{BaselineCheck, CheckPlace};
@@ -21,6 +20,7 @@ use crate::mission::SubTask;
 
 use super::attempt::{Attempt, Course};
 use super::hold::Hold;
+use super::recovery::DependencyRecovery;
 
 #[derive(Debug, Clone, Default)]
 pub struct TaskState {

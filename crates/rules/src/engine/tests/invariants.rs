@@ -7,7 +7,8 @@ use crate::domain::{Answer, AskId, FailureClass, Purpose, Status, TaskId, Timest
 use crate::engine::apply::became_terminal;
 use crate::engine::fixups::DependencyState;
 use crate::engine::payload::Way;
-use crate::engine::remedies::{DependencyRecovery, FailedDependency, WaivedDependency, is_tried_again};
+use crate::engine::remedies::is_tried_again;
+use crate::engine::state::recovery::{DependencyRecovery, FailedDependency, WaivedDependency};
 use crate::engine::{
     AskEvent, Effect, Event, Fact, Job, Prerequisite, RunEvent, State, TaskEvent, Timer, apply, decide,
 };
