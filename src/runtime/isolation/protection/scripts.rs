@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::real;
+use super::file_marks::real;
 use crate::review::snapshot::{Scope, look};
 use crate::runtime::recovery::moved::recorded;
 use rules::engine::{RunPhase, State, judging_agents};

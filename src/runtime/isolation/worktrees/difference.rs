@@ -5,8 +5,10 @@ use rules::domain::TaskId;
 use rules::engine::Commit;
 use rules::mission::Plan;
 
-use super::MOST_NAMED;
 use crate::runtime::isolation::protection::Protection;
+
+/// How many files a message names.
+pub const MOST_NAMED: usize = 20;
 
 /// Why there is no commit of what a task did.
 #[derive(Debug, thiserror::Error)]

@@ -14,8 +14,9 @@ use supervisor::files;
 use supervisor::files::copy_file;
 use supervisor::files::no_links::remove_folder;
 
+use super::difference::MOST_NAMED;
 use super::git::{Git, borrow, entries, quoted, refused};
-use super::{BOUNDS, EXCLUDED, MOST_NAMED, START, Worktrees, base_ref, commit_ref, prepared_ref};
+use super::{BOUNDS, EXCLUDED, START, Worktrees, base_ref, commit_ref, prepared_ref};
 use crate::runtime::isolation::protection::INCLUDED;
 
 /// The largest list of such files that is read, in bytes.

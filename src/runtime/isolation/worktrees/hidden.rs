@@ -14,7 +14,8 @@ use supervisor::files;
 
 use super::folders::{copy, is_folder, make, remove, replace};
 use super::git::Git;
-use super::{LINK, START, Worktrees};
+use super::unmerged::LINK;
+use super::{START, Worktrees};
 
 /// A folder that is gone when this is dropped.
 struct Gone(PathBuf);

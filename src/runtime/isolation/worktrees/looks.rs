@@ -14,6 +14,7 @@ use rules::judging::touched::{TestPatterns, TouchedTests};
 use rules::mission::Plan;
 
 use super::Worktrees;
+use super::difference::MOST_NAMED;
 use super::folders::{copy, exclude, init, make, remove};
 use super::git::{self, Git, borrow, entries, refused};
 use super::user_repository::User;
@@ -208,7 +209,7 @@ impl Worktrees {
         self.bring_ignored(sides, &folder)?;
         let commit = self.commit_tree(plan, task, &tree, &[])?;
         self.check_out_anew(plan, name, &commit, "quorum")?;
-        files.truncate(super::MOST_NAMED);
+        files.truncate(MOST_NAMED);
         Ok(files)
     }
 

@@ -12,11 +12,11 @@ use rules::engine::{Commit, Committed, Merged};
 use rules::mission::Plan;
 use supervisor::files::no_links::open_folders;
 
-use super::difference::{APPEARED, Changed, CommittedWork, Difference, GONE, NotCommitted};
+use super::difference::{APPEARED, Changed, CommittedWork, Difference, GONE, MOST_NAMED, NotCommitted};
 use super::folders::{make, remove};
 use super::git::{Git, entries, failed, refused};
-use super::unmerged::{Together, Unmerged, age, how, invented, is_aged, leads_out};
-use super::{GITLINK, LINK, MAIN, MOST_NAMED, START, Worktrees, base_ref, commit_ref};
+use super::unmerged::{GITLINK, LINK, Together, Unmerged, age, how, invented, is_aged, leads_out};
+use super::{MAIN, START, Worktrees, base_ref, commit_ref};
 use crate::runtime::isolation::odd_files::odd_file;
 use crate::runtime::isolation::protection::Protection;
 

@@ -59,10 +59,6 @@ pub use prepare::{FolderUse, Preparation};
 const START: &str = "refs/quorum/start";
 /// The reference of the accepted work.
 const MAIN: &str = "refs/quorum/main";
-/// The mode of another repository within one.
-const GITLINK: &str = "160000";
-/// The mode of a link.
-const LINK: &str = "120000";
 /// Where a repository says at which commits its history is cut.
 const BOUNDS: &str = "shallow";
 /// Where a repository says what it does not follow, whatever the tree says.
@@ -71,8 +67,6 @@ const EXCLUDED: &str = "info/exclude";
 /// what it was writing.
 const LONGEST_GIT: Duration = Duration::from_secs(2 * 60);
 const PAUSE: Duration = Duration::from_millis(5);
-/// How many files a message names.
-const MOST_NAMED: usize = 20;
 
 /// Whether any task of the run works in a worktree.
 fn has_worktrees(plan: &Plan) -> bool {

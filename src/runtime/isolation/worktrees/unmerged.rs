@@ -7,7 +7,10 @@ use std::path::{Component, Path};
 
 use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, utimensat};
 
-use super::LINK;
+/// The mode of another repository within one.
+pub const GITLINK: &str = "160000";
+/// The mode of a link.
+pub const LINK: &str = "120000";
 
 /// Two commits put together.
 pub struct Together {

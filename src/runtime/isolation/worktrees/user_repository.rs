@@ -13,8 +13,8 @@ use supervisor::files::if_there;
 
 use super::folders::{patterns, replace};
 use super::git::{Configuration, Git, borrowed, entries, failed, refused, text};
-use super::unmerged::leads_out;
-use super::{BOUNDS, EXCLUDED, GITLINK, LINK, MAIN, START, Worktrees};
+use super::unmerged::{GITLINK, LINK, leads_out};
+use super::{BOUNDS, EXCLUDED, MAIN, START, Worktrees};
 
 /// The most files that are compared one by one after a move.
 const MOST_COMPARED: usize = 500;
