@@ -49,9 +49,14 @@ impl MountPlan {
         }
         let stays: Vec<PathBuf> = entries.keys().cloned().collect();
         for path in &stays {
-            for above in path.ancestors().skip(1).filter(|above| is_plain(above)) {
+            let above = path.ancestors().skip(1).filter(|above| above.parent().is_some());
+            for above in above {
+                // What is above an entry is looked at with that one.
+                if entries.contains_key(above) {
+                    break;
+                }
                 // What is read-only, hidden or made anew keeps what lies in it in its place.
-                if !entries.contains_key(above) && access_of(&entries, above, elsewhere) == Access::Write {
+                if access_of(&entries, above, elsewhere) == Access::Write {
                     entries.insert(above.to_owned(), Access::Write);
                 }
             }

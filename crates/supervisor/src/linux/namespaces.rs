@@ -28,8 +28,8 @@ use rustix::process::{
     set_parent_process_death_signal, setpgid, wait,
 };
 use rustix::thread::{
-    CapabilitySet, CapabilitySets, clear_ambient_capability_set, remove_capability_from_bounding_set,
-    set_capabilities, set_no_new_privs,
+    CapabilitiesSecureBits, CapabilitySet, CapabilitySets, clear_ambient_capability_set, set_capabilities,
+    set_capabilities_secure_bits, set_no_new_privs,
 };
 
 use super::scope;
@@ -318,12 +318,14 @@ struct Detached<'p> {
 }
 
 fn carry_out(plan: &MountPlan) -> Result<(), SetupError> {
+    let nowhere = Path::new("/dev/null");
+    let nowhere = open_place(nowhere).or_refused(|| format!("cannot open {}", nowhere.display()))?;
     let mut detached = Vec::new();
     for (path, access) in plan.entries() {
-        detached.extend(detach((path, path), access)?);
+        detached.extend(detach((path, path), access, nowhere.as_fd())?);
     }
     for (path, own) in &plan.instead {
-        detached.extend(detach((path, own), Access::Write)?);
+        detached.extend(detach((path, own), Access::Write, nowhere.as_fd())?);
     }
     if plan.read_only_elsewhere {
         let root = open_place(Path::new("/")).or_refused(|| "cannot open /".into())?;
@@ -357,9 +359,13 @@ pub fn open_place(path: &Path) -> rustix::io::Result<OwnedFd> {
     }
 }
 
-/// Prepares the mount of a rule. `None` for a protected path that has gone since the plan was made: whoever
-/// looks at protected files says so.
-fn detach<'p>((path, source): (&'p Path, &Path), access: Access) -> Result<Option<Detached<'p>>, SetupError> {
+/// Prepares the mount of a rule; `nowhere` is mounted over a file that is masked. `None` for a protected path that has gone
+/// since the plan was made: whoever looks at protected files says so.
+fn detach<'p>(
+    (path, source): (&'p Path, &Path),
+    access: Access,
+    nowhere: BorrowedFd<'_>,
+) -> Result<Option<Detached<'p>>, SetupError> {
     let what = || format!("cannot open {}", source.display());
     let place = match open_place(source) {
         // In a folder that is made anew so is this one; elsewhere it is missed when it is mounted.
@@ -379,9 +385,7 @@ fn detach<'p>((path, source): (&'p Path, &Path), access: Access) -> Result<Optio
     let tree = match access {
         Access::Hidden | Access::Scratch => None,
         Access::Masked if is_folder => None,
-        Access::Masked => Some(clone_of(
-            open_place(Path::new("/dev/null")).or_refused(what)?.as_fd(),
-        )),
+        Access::Masked => Some(clone_of(nowhere)),
         Access::Write | Access::Read => Some(clone_of(place.as_fd())),
     };
     let tree = tree.transpose().or_refused(what)?;
@@ -520,10 +524,10 @@ fn mount_processes() -> Result<(), SetupError> {
 fn give_up_rights() -> Result<(), SetupError> {
     let what = || "cannot give up the rights of the namespace".to_owned();
     set_no_new_privs(true).or_refused(what)?;
-    for capability in CapabilitySet::all().iter() {
-        // One that this kernel does not know needs not be given up.
-        let _ = remove_capability_from_bounding_set(capability);
-    }
+    // A program of root's gets nothing by what it is: the line above says so too, where this is refused.
+    let _ = set_capabilities_secure_bits(
+        CapabilitiesSecureBits::NO_ROOT | CapabilitiesSecureBits::NO_ROOT_LOCKED,
+    );
     clear_ambient_capability_set().or_refused(what)?;
     let none = CapabilitySets {
         effective: CapabilitySet::empty(),
