@@ -420,6 +420,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     panics::take_charge();
+    session::fork_early(&words);
     let matches = match command::parse(&command_line(), &words) {
         Ok(matches) => matches,
         Err(error) => {

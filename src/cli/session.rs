@@ -1,7 +1,9 @@
 //! What sessions have in common: the supervisor, programs and credentials, the session itself.
 
+use std::ffi::OsString;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::agents::cassette::{Cassette, CassetteError};
@@ -25,9 +27,21 @@ use super::project::current_dir;
 /// The time for the trial whether a process can be confined.
 const CONFINEMENT_WITHIN: Duration = Duration::from_secs(10);
 
-/// Starts the supervisor. Must come before anything opens a thread, a lock or a large mission.
+/// The supervisor of a command that was known to need one before its line was read.
+static FORKED: Mutex<Option<io::Result<supervisor::Handle>>> = Mutex::new(None);
+
+/// Starts the supervisor of a command whose line is about to be read, where its name says that it has work done. Each process
+/// begins with a copy of what the supervisor holds in memory, and whoever reads a command line leaves much there.
+pub fn fork_early(words: &[OsString]) {
+    if words.get(1).is_some_and(|name| name == "run" || name == "resume") {
+        *crate::locked(&FORKED) = Some(supervisor::fork());
+    }
+}
+
+/// Starts the supervisor, if it was not started already. Must come before anything opens a thread, a lock or a large mission.
 pub fn fork_supervisor() -> Result<supervisor::Handle, Failure> {
-    supervisor::fork().map_err(|error| {
+    let forked = crate::locked(&FORKED).take();
+    forked.unwrap_or_else(supervisor::fork).map_err(|error| {
         environment!("cannot start the supervisor, the process that owns all agents: {error}")
     })
 }
