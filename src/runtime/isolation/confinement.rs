@@ -249,7 +249,7 @@ impl Confiner {
         let sees_all = plan.rules.hidden.is_none() || job.sees_hidden;
         let owned = own_folder(plan, task, job);
         let is_apart = owned.is_some() || of_workspace == Access::Read;
-        let folders = match owned {
+        let mut folders = match owned {
             // The checkout of the user is none of it.
             Some((own, history)) => {
                 let workspace = plan.rules.workspace.clone();
@@ -266,6 +266,8 @@ impl Confiner {
                 all.map(|path| (path, of_workspace)).collect()
             }
         };
+        // Most tasks work in the workspace.
+        folders.dedup();
         let folders = folders.into_iter();
         rules.extend(folders.filter_map(|(path, access)| Some((real(&path)?, access))));
         let git = self.git.iter().filter(|_| is_apart);
@@ -312,7 +314,8 @@ impl Confiner {
             // What is not there cannot be mounted. Where it cannot be made the command says what it misses.
             let _ = fs::OpenOptions::new().write(true).create_new(true).open(result);
         }
-        let named = job.env.iter().filter(|(name, _)| name.starts_with("QUORUM_"));
+        let is_named = |name: &str, value: &str| name.starts_with("QUORUM_") && value.starts_with('/');
+        let named = job.env.iter().filter(|(name, value)| is_named(name, value));
         let shown = job.shown.iter().filter_map(|path| Some(("", real(path)?)));
         let below = named.filter_map(|(name, value)| Some((name.as_str(), real(Path::new(value))?)));
         let below = below.chain(shown);
