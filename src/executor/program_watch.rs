@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::agents::preset::OutputReader;
+use crate::agents::secrets::Secrets;
 use crate::test_clock::scaled;
 use rules::domain::{Millis, TurnId};
-use rules::engine::ProcessRef;
 use rules::mission::model::Preset;
 use supervisor::{Client, ProcessIdentity, SupervisorCommand};
 
@@ -33,11 +33,24 @@ const MOST_TOLD: u32 = 200;
 const WORD: usize = 120;
 
 /// The programs at work, by the runner's names.
-#[derive(Debug, Default)]
-pub struct ProgramWatch(HashMap<u64, Watched>);
+pub type WatchedPrograms = HashMap<u64, WatchedProgram>;
 
+/// The programs at work; `None` while they are looked at.
 #[derive(Debug)]
-struct Watched {
+pub struct ProgramWatch(Option<WatchedPrograms>);
+
+impl Default for ProgramWatch {
+    fn default() -> Self {
+        Self(Some(HashMap::new()))
+    }
+}
+
+/// What a program at work has printed and told so far.
+#[derive(Debug)]
+pub struct WatchedProgram {
+    turn: Option<TurnId>,
+    process: ProcessIdentity,
+    secrets: Arc<Secrets>,
     reading: OutputReader,
     /// The offsets up to which the output and the standard error are read, in bytes.
     read: [u64; 2],
@@ -51,12 +64,23 @@ struct Watched {
     over: Option<Instant>,
     said: String,
     told: u32,
-    is_given_up: bool,
+    /// The activity that is to be told.
+    news: Option<String>,
+    /// Why the program is to be ended.
+    given_up: Option<GivenUp>,
 }
 
-impl Watched {
-    fn of(preset: &Arc<Preset>) -> Self {
+impl WatchedProgram {
+    fn of(
+        preset: &Arc<Preset>,
+        turn: Option<TurnId>,
+        process: ProcessIdentity,
+        secrets: Arc<Secrets>,
+    ) -> Self {
         Self {
+            turn,
+            process,
+            secrets,
             reading: OutputReader::of(preset.clone()),
             read: [0; 2],
             rest: [Vec::new(), Vec::new()],
@@ -65,16 +89,17 @@ impl Watched {
             over: None,
             said: String::new(),
             told: 0,
-            is_given_up: false,
+            news: None,
+            given_up: None,
         }
     }
 
     /// Reads what a process has printed since, of its output (0) or its standard error (1), where that is a file: whole
     /// lines.
-    fn lines(&mut self, identity: &ProcessIdentity, which: usize) -> Vec<Vec<u8>> {
+    fn lines(&mut self, which: usize) -> Vec<Vec<u8>> {
         let descriptor = i32::try_from(which + 1).unwrap_or(1);
         let mut new = Vec::new();
-        let read = supervisor::open_output(identity, descriptor).and_then(|mut output| {
+        let read = supervisor::open_output(&self.process, descriptor).and_then(|mut output| {
             output.seek(SeekFrom::Start(self.read[which])).ok()?;
             output.take(A_LOOK).read_to_end(&mut new).ok()
         });
@@ -96,9 +121,18 @@ impl Watched {
             .collect()
     }
 
+    /// Looks at what the program has printed since the last look. Blocks.
+    pub fn look(&mut self) {
+        self.given_up = self.reason_to_end();
+        if let Some(GivenUp::Waits { line, .. }) = &mut self.given_up {
+            self.secrets.redact_in(line);
+        }
+        self.news = self.word().map(|word| self.secrets.redact(&word));
+    }
+
     /// Looks at what it printed: why it is not waited for any longer.
-    fn look(&mut self, identity: &ProcessIdentity) -> Option<GivenUp> {
-        let printed = self.lines(identity, 0);
+    fn reason_to_end(&mut self) -> Option<GivenUp> {
+        let printed = self.lines(0);
         for line in &printed {
             self.reading.heard.waits = None;
             self.reading.line(line);
@@ -117,7 +151,7 @@ impl Watched {
         if !printed.is_empty() {
             (self.trouble, self.troubles) = (None, 0);
         }
-        for line in self.lines(identity, 1) {
+        for line in self.lines(1) {
             let line = String::from_utf8_lossy(&line).trim().to_owned();
             let trouble = self.reading.trouble_in(&line).map(str::to_owned);
             if let Some(waits) = too_long(self.reading.waits_in(&line)) {
@@ -165,52 +199,51 @@ impl Watched {
 }
 
 impl ProgramWatch {
-    /// Looks at the programs of agents that presets read: `tell` hears what turns do, and whoever waits for too long, or does
-    /// not end behind its last word, is ended. `adopted` knows the processes of turns that an earlier session started.
+    /// The programs of agents that presets read, each to be [looked at](WatchedProgram::look); `None` while that is done.
+    pub fn begin(&mut self, runner: &Runner, supervisor: &ProcessIdentity) -> Option<WatchedPrograms> {
+        let mut programs = self.0.take()?;
+        programs.retain(|key, _| runner.is_at_work(*key));
+        for (key, owner, process, outputs) in runner.programs() {
+            if outputs.given_up.is_some() {
+                programs.remove(&key);
+            } else if let (Some(preset), Some(process)) = (&outputs.preset, process) {
+                let process = ProcessIdentity {
+                    pid: process.pid,
+                    start_time: process.start_time,
+                    boot_id: supervisor.boot_id.clone(),
+                };
+                let watched =
+                    || WatchedProgram::of(preset, owner.as_turn(), process, outputs.secrets.clone());
+                programs.entry(key).or_insert_with(watched);
+            }
+        }
+        Some(programs)
+    }
+
+    /// Takes programs that were looked at: `tell` hears what turns do, and whoever waits for too long, or does not end behind
+    /// its last word, is ended.
     ///
     /// # Errors
     /// When the supervisor is gone.
-    pub fn look<'a>(
+    pub fn end(
         &mut self,
+        programs: WatchedPrograms,
         runner: &mut Runner,
         supervisor: &mut Client,
-        adopted: impl Fn(TurnId) -> Option<&'a ProcessRef>,
         mut tell: impl FnMut(TurnId, String),
     ) -> io::Result<()> {
-        self.0.retain(|key, _| runner.is_at_work(*key));
-        let mut given_up = Vec::new();
-        for (key, owner, process, outputs) in runner.programs() {
-            let adopted = || adopted(owner.as_turn()?);
-            let (Some(preset), Some(process)) = (&outputs.preset, process.or_else(adopted)) else {
-                continue;
-            };
-            let watched = self.0.entry(key).or_insert_with(|| Watched::of(preset));
-            if watched.is_given_up {
-                continue;
-            }
-            let why = watched.look(&ProcessIdentity {
-                pid: process.pid,
-                start_time: process.start_time,
-                boot_id: supervisor.identity().boot_id.clone(),
-            });
-            if let (Some(turn), Some(word)) = (owner.as_turn(), watched.word()) {
-                tell(turn, outputs.secrets.redact(&word));
+        for (&key, watched) in self.0.insert(programs) {
+            if let (Some(turn), Some(word)) = (watched.turn, watched.news.take()) {
+                tell(turn, word);
             }
             // Of what is no file the supervisor tells.
             let from = watched.read[0];
             supervisor.send(&SupervisorCommand::Peek { key, from })?;
-            if let Some(mut why) = why {
-                watched.is_given_up = true;
-                if let GivenUp::Waits { line, .. } = &mut why {
-                    outputs.secrets.redact_in(line);
-                }
-                given_up.push((key, why));
+            if let Some(why) = watched.given_up.take() {
+                runner.give_up(key, why);
+                let grace_ms = GRACE.0;
+                supervisor.send(&SupervisorCommand::Terminate { key, grace_ms })?;
             }
-        }
-        for (key, why) in given_up {
-            runner.give_up(key, why);
-            let grace_ms = GRACE.0;
-            supervisor.send(&SupervisorCommand::Terminate { key, grace_ms })?;
         }
         Ok(())
     }
@@ -218,8 +251,9 @@ impl ProgramWatch {
     /// Takes what a program has printed for which the supervisor keeps that, see
     /// [`Event::Printed`](supervisor::Event::Printed). It is looked at with the next look.
     pub fn printed(&mut self, key: u64, from: u64, bytes: &[u8]) {
-        // What was asked for twice comes twice.
-        if let Some(watched) = self.0.get_mut(&key).filter(|watched| watched.read[0] == from) {
+        // What was asked for twice comes twice, and what comes during a look is asked for again.
+        let watched = self.0.as_mut().and_then(|programs| programs.get_mut(&key));
+        if let Some(watched) = watched.filter(|watched| watched.read[0] == from) {
             watched.read[0] += bytes.len() as u64;
             watched.rest[0].extend_from_slice(bytes);
         }

@@ -243,13 +243,13 @@ impl Runner {
     }
 
     /// Takes over a turn that an earlier session had started.
-    pub fn adopt(&mut self, key: u64, turn: TurnId, outputs: CommandOutputs) {
+    pub fn adopt(&mut self, key: u64, turn: TurnId, process: ProcessRef, outputs: CommandOutputs) {
         self.is_taken_up_to(key);
         self.started.insert(
             key,
             Started {
                 owner: CommandOwner::Turn(turn),
-                process: None,
+                process: Some(process),
                 outputs,
                 then: None,
                 again: None,

@@ -7,7 +7,7 @@ use rules::engine::ProcessRef;
 use supervisor::files::no_links::scratch_folder;
 use supervisor::{Client, SupervisorCommand, SupervisorEvent};
 
-use super::program_watch::{LOOK, ProgramWatch};
+use super::program_watch::{LOOK, ProgramWatch, WatchedProgram};
 use super::runner::{Commands, Runner};
 
 /// Waits for `work`, which runs its commands by a supervisor of its own. For work outside of a session.
@@ -52,7 +52,10 @@ pub async fn with_commands<T>(
                     | SupervisorEvent::Farewell => None,
                 },
                 _ = looks.tick() => {
-                    programs.look(&mut runner, &mut supervisor, |_| None, |_, _| {})?;
+                    if let Some(mut looked_at) = programs.begin(&runner, supervisor.identity()) {
+                        looked_at.values_mut().for_each(WatchedProgram::look);
+                        programs.end(looked_at, &mut runner, &mut supervisor, |_, _| {})?;
+                    }
                     None
                 }
             };

@@ -260,7 +260,7 @@ impl Session {
                 request = or_never(self.control.as_mut().map(ControlSocket::next)) => self.handle(request, &mut inputs),
                 said = self.others.next() => inputs.extend(said.map(Fact::Warn)),
                 timer = clock.next() => inputs.extend(clock.fire(&self.state, timer)),
-                _ = looks.tick() => self.look(&mut inputs, &mut taken)?,
+                _ = looks.tick() => self.look(&mut inputs, &mut taken),
                 _ = heartbeat.tick() => self.beat(),
             }
             self.drain(&mut inputs, &mut due).await?;
@@ -279,12 +279,12 @@ impl Session {
     }
 
     /// Looks at what tells nobody that it changed: the inbox, runs beside this one, what agents say in mid-turn.
-    fn look(&mut self, inputs: &mut Vec<Fact>, taken: &mut Vec<PathBuf>) -> Result<(), RunError> {
+    fn look(&mut self, inputs: &mut Vec<Fact>, taken: &mut Vec<PathBuf>) {
         self.look_into_inbox(inputs, taken);
         inputs.extend(self.foreign_runs.look());
         self.executor.listen(inputs);
         self.executor.look_for_silence(&self.state, inputs);
-        self.executor.look_at_programs(inputs)
+        self.executor.look_at_programs();
     }
 
     /// The work that is done now and then, whatever happens.
@@ -463,6 +463,7 @@ impl Session {
                     )?]));
                 }
             }
+            Message::ProgramsSeen(programs) => self.executor.programs_seen(programs, inputs)?,
             Message::AuditLooked { number, looks } => self.executor.audit_looked(&self.state, number, looks),
             Message::Looked(looked) => self.executor.looked(&self.state, looked.0, looked.1)?,
             Message::Due(effect) => due.push(effect),

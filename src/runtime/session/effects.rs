@@ -15,7 +15,7 @@ use crate::agents::endpoint::Endpoint;
 use crate::agents::transport::{CassetteCursor, Network, Transport};
 use crate::executor::command::GRACE;
 use crate::executor::error::WorkError;
-use crate::executor::program_watch::ProgramWatch;
+use crate::executor::program_watch::{ProgramWatch, WatchedPrograms};
 use crate::executor::runner::{CommandOwner, CommandRequest, Commands, Runner};
 use crate::executor::spool;
 use crate::store::{RunFolder, SpoolName};
@@ -72,6 +72,8 @@ pub enum Message {
     },
     /// The executor cannot do its own part, in which nobody who works or judges has a share.
     Broken(WorkError),
+    /// Programs at work were looked at.
+    ProgramsSeen(WatchedPrograms),
     /// An audit has looked at the files.
     AuditLooked {
         /// The number of the audit.
@@ -431,7 +433,8 @@ impl Executor {
         for (key, running) in adopted.running {
             let turn = running.turn;
             self.remember_kept(state, turn);
-            self.runner.adopt(key, turn, self.turn_outputs(plan, turn));
+            let outputs = self.turn_outputs(plan, turn);
+            self.runner.adopt(key, turn, running.process.clone(), outputs);
             self.processes.insert(turn, running.process.clone());
             if !running.known {
                 let process = Some(running.process);

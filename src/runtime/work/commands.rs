@@ -7,6 +7,7 @@ use crate::agents::command::missing_program;
 use crate::executor::approver::{self, ApproverId};
 use crate::executor::command::{CommandEnd, CommandJob, How};
 use crate::executor::probes::Grading;
+use crate::executor::program_watch::{WatchedProgram, WatchedPrograms};
 use crate::executor::runner::{CommandOwner, CommandRequest, EndedCommand};
 use crate::executor::task_command::TaskCommands;
 use crate::executor::{check, finish_gate};
@@ -198,17 +199,29 @@ impl Executor {
         Ok(())
     }
 
-    /// Looks at the programs of agents that presets read: what they do is told, and whoever waits for too long is ended.
-    pub fn look_at_programs(&mut self, inputs: &mut Vec<Fact>) -> Result<(), RunError> {
-        let (adopted, programs) = (&self.processes, &mut self.programs_at_work);
+    /// Looks beside the loop at the programs of agents that presets read.
+    pub fn look_at_programs(&mut self) {
+        let identity = self.supervisor.identity();
+        if let Some(mut programs) = self.programs_at_work.begin(&self.runner, identity) {
+            self.aside(move || {
+                programs.values_mut().for_each(WatchedProgram::look);
+                Message::ProgramsSeen(programs)
+            });
+        }
+    }
+
+    /// Programs were looked at: what they do is told, and whoever waits for too long is ended.
+    ///
+    /// # Errors
+    /// When the supervisor is gone.
+    pub fn programs_seen(
+        &mut self,
+        programs: WatchedPrograms,
+        inputs: &mut Vec<Fact>,
+    ) -> Result<(), RunError> {
         let tell = |turn, text| inputs.push(Fact::TurnProgress(turn, TurnUpdate::Activity { summary: text }));
-        programs
-            .look(
-                &mut self.runner,
-                &mut self.supervisor,
-                |turn| adopted.get(&turn),
-                tell,
-            )
+        self.programs_at_work
+            .end(programs, &mut self.runner, &mut self.supervisor, tell)
             .map_err(RunError::Supervisor)
     }
 
