@@ -152,7 +152,8 @@ impl DeliveryChannel {
                 })
             }
         };
-        secrets.extend(way.private_parts());
+        let parts = way.private_parts().into_iter();
+        secrets.extend(parts.map(|part| (part, String::new())));
         Ok(Self {
             way,
             timeout: spec.timeout.map_or(TIMEOUT, Millis::as_duration),

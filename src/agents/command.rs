@@ -10,7 +10,7 @@ use rules::mission::model::CommandLine;
 use rules::mission::shell_line::{Quoting, characters, first_program, needs_bash};
 use rules::mission::{self, UnsetVariable};
 
-use super::secrets::Secrets;
+use super::secrets::{Secrets, own_variable};
 
 /// Variables of our own environment that a child inherits; everything else it must be given.
 pub const INHERITED: [&str; 5] = ["PATH", "HOME", "LANG", "TERM", "TMPDIR"];
@@ -22,7 +22,7 @@ const SHELL: &str = "/bin/sh";
 
 /// Where programs are looked for.
 pub fn path_variable() -> String {
-    std::env::var("PATH").unwrap_or_else(|_| DEFAULT_PATH.to_owned())
+    own_variable("PATH").unwrap_or_else(|| DEFAULT_PATH.to_owned())
 }
 
 /// A command line whose program was found.
@@ -199,34 +199,18 @@ fn positional(script: &str, names: &[&str]) -> String {
 }
 
 /// The environment that every process of an agent has in common: inherited variables, and those that `env`
-/// names. Made once, because looking up variables takes longer than all else about the start of a process that
-/// is done here.
+/// names.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChildEnv {
-    variables: Vec<(String, String)>,
-    secrets: Secrets,
+    /// Texts in which `${NAME}` stands for a variable of our own environment, by name. Of one name the first holds.
+    pub variables: Vec<(String, String)>,
+    /// The values of our own environment that no other process gets.
+    pub secrets: Secrets,
 }
 
 impl ChildEnv {
-    /// With these variables of its own, over what is inherited.
-    pub fn of(own: &[(String, String)]) -> Self {
-        let inherited = INHERITED
-            .iter()
-            .filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)));
-        let mut environment: Vec<(String, String)> = inherited.collect();
-        if !environment.iter().any(|(name, _)| name == "PATH") {
-            environment.push(("PATH".to_owned(), DEFAULT_PATH.to_owned()));
-        }
-        environment.retain(|(name, _)| !own.iter().any(|(own, _)| own == name));
-        environment.extend(own.iter().cloned());
-        Self {
-            variables: environment,
-            secrets: Secrets::default(),
-        }
-    }
-
     /// The environment of an agent: its `env`, in which `lookup` knows the variables of our own environment,
-    /// and those of `passed` that are set there. A value from there that no other process gets is a secret.
+    /// and those of `passed` that are set there.
     ///
     /// # Errors
     ///
@@ -240,46 +224,46 @@ impl ChildEnv {
         let variable = |name: &str| {
             lookup(name).inspect(|value| {
                 if !INHERITED.contains(&name) {
-                    secrets.borrow_mut().push(value.clone());
+                    secrets.borrow_mut().push((value.clone(), name.to_owned()));
                 }
             })
         };
-        let own = env.map(|(name, text)| Ok((name.clone(), mission::expand(text, variable)?)));
-        let mut own = own.collect::<Result<Vec<_>, UnsetVariable>>()?;
-        for name in passed {
-            // Addresses and folders are in every other line, and no secret; but an address may hold a password.
-            let holds_a_secret = |value: &String| names_a_secret(name) || value.contains('@');
-            let value = if lookup(name).is_some_and(|value| holds_a_secret(&value)) {
-                variable(name)
-            } else {
-                lookup(name)
-            };
-            if let Some(value) = value.filter(|_| !own.iter().any(|(known, _)| known == name)) {
-                own.push((name.to_owned(), value));
-            }
+        let mut variables = Vec::new();
+        for (name, text) in env {
+            mission::expand(text, variable)?;
+            variables.push((name.clone(), text.clone()));
         }
+        for name in passed {
+            let Some(value) = lookup(name) else {
+                continue;
+            };
+            // Addresses and folders are in every other line, and no secret; but an address may hold a password.
+            if names_a_secret(name) || value.contains('@') {
+                variable(name);
+            }
+            variables.push(by_name(name));
+        }
+        variables.extend(inherited());
         Ok(Self {
+            variables,
             secrets: Secrets::of(secrets.into_inner()),
-            ..Self::of(&own)
         })
     }
+}
 
-    /// The secrets in the environment.
-    pub fn secrets(&self) -> &Secrets {
-        &self.secrets
-    }
+/// A variable that has the value of our own variable of the same name.
+fn by_name(name: &str) -> (String, String) {
+    (name.to_owned(), format!("${{{name}}}"))
+}
 
-    /// The whole environment of one process: with what quorum tells it, over everything else.
-    pub fn with(&self, mut quorum: Vec<(String, String)>) -> Vec<(String, String)> {
-        let told = quorum.len();
-        quorum.reserve_exact(self.variables.len());
-        for (name, value) in &self.variables {
-            if !quorum[..told].iter().any(|(own, _)| own == name) {
-                quorum.push((name.clone(), value.clone()));
-            }
-        }
-        quorum
-    }
+/// What every child inherits, by name.
+pub fn inherited() -> Vec<(String, String)> {
+    let is_set = |name: &&&str| **name == "PATH" || own_variable(name).is_some();
+    INHERITED
+        .iter()
+        .filter(is_set)
+        .map(|name| by_name(name))
+        .collect()
 }
 
 /// Whether a variable of this name holds what nobody may read.
@@ -295,11 +279,6 @@ fn names_a_secret(name: &str) -> bool {
         "AUTH_CONTENT",
     ];
     words.iter().any(|word| name.contains(word))
-}
-
-/// The clean environment of a child that is no agent's: what it inherits, and what quorum tells it.
-pub fn environment(quorum: Vec<(String, String)>) -> Vec<(String, String)> {
-    ChildEnv::of(&[]).with(quorum)
 }
 
 #[cfg(test)]
@@ -365,29 +344,6 @@ mod tests {
             assert_eq!(String::from_utf8(output.stdout).unwrap(), TRICKY, "{script}");
             assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "{script}");
         }
-    }
-
-    #[test]
-    fn the_environment_is_clean_and_ours_wins() {
-        let own = [
-            ("PATH".to_owned(), "/agent".to_owned()),
-            ("QUORUM_TASK".to_owned(), "forged".to_owned()),
-        ];
-        let told = vec![("QUORUM_TASK".to_owned(), "real".to_owned())];
-        let environment = ChildEnv::of(&own).with(told);
-        let get = |name: &str| {
-            let all: Vec<_> = environment
-                .iter()
-                .filter(|(n, _)| n == name)
-                .map(|(_, v)| v.as_str())
-                .collect();
-            all.join("|")
-        };
-        assert_eq!(
-            (get("PATH").as_str(), get("QUORUM_TASK").as_str()),
-            ("/agent", "real")
-        );
-        assert!(environment.iter().all(|(name, _)| !name.starts_with("CARGO")));
     }
 
     #[test]

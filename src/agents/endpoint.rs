@@ -82,7 +82,7 @@ impl Endpoint {
         let own = own.map(|(_, variable)| variable);
         let key = key(agent.spec.api_key.as_deref(), own, &variable)?;
         let (name, prefix) = protocol.key_header;
-        let key_header = key.as_ref().map(|key| (name, format!("{prefix}{key}")));
+        let key_header = key.as_ref().map(|(key, _)| (name, format!("{prefix}{key}")));
         secrets.extend(key);
         let mut texts = Vec::from_iter(key_header);
         for (name, text) in &agent.spec.headers {
@@ -254,7 +254,7 @@ fn key(
     declared: Option<&str>,
     own: Option<&str>,
     variable: impl Fn(&str) -> Option<String>,
-) -> Result<Option<String>, EndpointError> {
+) -> Result<Option<(String, String)>, EndpointError> {
     let name = match declared.map(str::trim) {
         None => own,
         Some(declared) => {
@@ -264,7 +264,10 @@ fn key(
             Some(name.ok_or(EndpointError::LiteralKey)?)
         }
     };
-    let value = |name| value_of(name, variable).ok_or_else(|| EndpointError::NotSet(name.to_owned()));
+    let value = |name: &str| match value_of(name, variable) {
+        Some(value) => Ok((value, name.to_owned())),
+        None => Err(EndpointError::NotSet(name.to_owned())),
+    };
     name.map(value).transpose()
 }
 
@@ -272,11 +275,11 @@ fn key(
 pub(super) fn expand(
     text: &str,
     variable: impl Fn(&str) -> Option<String>,
-    secrets: &mut Vec<String>,
+    secrets: &mut Vec<(String, String)>,
 ) -> Result<String, UnsetVariable> {
     let used = RefCell::new(secrets);
     mission::expand(text, |name| {
-        value_of(name, &variable).inspect(|value| used.borrow_mut().push(value.clone()))
+        value_of(name, &variable).inspect(|value| used.borrow_mut().push((value.clone(), name.to_owned())))
     })
 }
 

@@ -4,7 +4,7 @@
 //! Texts of our own making have them replaced; files that were written by others, whose length is on record already,
 //! are overwritten where they hold them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io::{self, Read};
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -13,6 +13,7 @@ use std::path::Path;
 use regex::bytes::RegexBuilder;
 use rustix::fs::OFlags;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use supervisor::files::{if_there, open_with};
 
@@ -24,32 +25,52 @@ const PIECE: u64 = 1024 * 1024;
 /// A line of a secret of several lines is one itself from this length on: programs print them word by word.
 const MIN_LINE: usize = 12;
 
-/// Values that must not stand in any text. The longest first: one may be a part of another.
-#[derive(Clone, Default, PartialEq)]
+/// A variable of our own environment that others may be handed: the key that speaks for the user is none.
+pub fn own_variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|_| name != "QUORUM_OPERATOR_KEY")
+}
+
+/// Values that must not stand in any text. The longest first: one may be a part of another. In bytes the names of their
+/// variables stand for them, and who reads these looks the values up.
+#[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(into = "BTreeSet<String>", from = "BTreeSet<String>")]
 pub struct Secrets {
-    values: Vec<String>,
+    /// Each value, with the name of the variable that holds it.
+    values: Vec<(String, String)>,
     /// How many values are too short to be told from words.
     too_short: usize,
 }
 
+impl From<Secrets> for BTreeSet<String> {
+    fn from(secrets: Secrets) -> Self {
+        secrets.values.into_iter().map(|(_, name)| name).collect()
+    }
+}
+
+impl From<BTreeSet<String>> for Secrets {
+    fn from(names: BTreeSet<String>) -> Self {
+        let value = |name: String| (own_variable(&name).unwrap_or_default(), name);
+        Self::of(names.into_iter().map(value))
+    }
+}
+
 impl Secrets {
-    /// The secrets among `values`: those long enough to be told from words, and the long lines of those that
-    /// have several.
-    pub fn of(values: impl IntoIterator<Item = String>) -> Self {
+    /// The secrets among `values`, each with the name of its variable: those long enough to be told from words, and the long
+    /// lines of those that have several.
+    pub fn of(values: impl IntoIterator<Item = (String, String)>) -> Self {
         let mut too_short = 0;
-        let mut once = BTreeSet::new();
-        for value in values {
+        let mut once = BTreeMap::new();
+        for (value, name) in values {
             let value = value.trim();
             if value.len() < MIN_SECRET {
                 too_short += usize::from(!value.is_empty());
                 continue;
             }
             let lines = value.lines().map(str::trim).filter(|line| line.len() >= MIN_LINE);
-            once.extend(lines.map(str::to_owned));
-            once.insert(value.to_owned());
+            once.extend(lines.chain([value]).map(|text| (text.to_owned(), name.clone())));
         }
         let mut values = Vec::from_iter(once);
-        values.sort_by_key(|value| std::cmp::Reverse(value.len()));
+        values.sort_by_key(|(value, _)| std::cmp::Reverse(value.len()));
         Self { values, too_short }
     }
 
@@ -70,14 +91,18 @@ impl Secrets {
 
     /// The text without any of them.
     pub fn redact(&self, text: &str) -> String {
-        self.values.iter().fold(text.to_owned(), |text, secret| {
+        self.values.iter().fold(text.to_owned(), |text, (secret, _)| {
             text.replace(secret.as_str(), "[redacted]")
         })
     }
 
     /// Takes the secrets out of a text.
     pub fn redact_in(&self, text: &mut String) {
-        if self.values.iter().any(|secret| text.contains(secret.as_str())) {
+        if self
+            .values
+            .iter()
+            .any(|(secret, _)| text.contains(secret.as_str()))
+        {
             *text = self.redact(text);
         }
     }
@@ -112,14 +137,18 @@ impl Secrets {
     ///
     /// Whatever the file system says; and when the file has another name, for then it is another process's too.
     pub fn redact_file(&self, path: &Path) -> io::Result<()> {
-        let Some(longest) = self.values.first() else {
+        let Some((longest, _)) = self.values.first() else {
             return Ok(());
         };
         if !if_there(path.symlink_metadata())?.is_some_and(|found| found.is_file()) {
             return Ok(());
         }
         let mut file = open_with(path, OFlags::RDWR)?;
-        let escaped: Vec<String> = self.values.iter().map(|secret| regex::escape(secret)).collect();
+        let escaped: Vec<String> = self
+            .values
+            .iter()
+            .map(|(secret, _)| regex::escape(secret))
+            .collect();
         let pattern = RegexBuilder::new(&escaped.join("|"))
             .unicode(false)
             .build()
@@ -159,7 +188,7 @@ mod tests {
     use super::*;
 
     fn secrets(values: &[&str]) -> Secrets {
-        Secrets::of(values.iter().map(|value| (*value).to_owned()))
+        Secrets::of(values.iter().map(|value| ((*value).to_owned(), String::new())))
     }
 
     fn blotted(secrets: &Secrets, content: &[u8]) -> Vec<u8> {

@@ -93,7 +93,7 @@ fn baseline(arguments: &Run, matches: &ArgMatches, screen: &Screen) -> Result<u8
 }
 
 /// The mission that is planned, its options, and its text.
-fn planned(
+pub fn planned(
     arguments: &Run,
     matches: &ArgMatches,
     screen: &Screen,

@@ -16,9 +16,9 @@ use super::active_titles::resolve_conflicts;
 use super::args::Run;
 use super::failure::Failure;
 use super::launch::{Launch, new_run_id};
-use super::load::{self, absolute, load, mission_folder, selected_plan};
+use super::load::absolute;
 use super::lock::lock;
-use super::options::{apply_flags, options_with_config};
+use super::plan::planned;
 use super::project::{own_state_folder, unusable};
 use super::reports::Reports;
 use super::screen::{LiveView, Screen};
@@ -27,18 +27,8 @@ use super::session::{fork_supervisor, make_workspace, refuse_unpriced, resolve_p
 pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, Failure> {
     // First of all, while there is one thread, little memory and no lock.
     let mut supervisor = fork_supervisor()?;
-    let mut options = options_with_config()?;
-    apply_flags(&mut options, &arguments.flags.session, matches)?;
-    options.max_false_pass = arguments.flags.max_false_pass;
-    options.mission_folder = mission_folder(&arguments.mission)?;
-
-    let source = load::read(&arguments.mission).map_err(Failure::mission)?;
-    let loaded = load(&source, &options, screen)?;
-    let state = State::new(Arc::new(selected_plan(
-        loaded,
-        &mut options,
-        &arguments.flags.only,
-    )?));
+    let (plan, mut options, source) = planned(&arguments, matches, screen)?;
+    let state = State::new(Arc::new(plan));
     refuse_unpriced(&state)?;
     forewarn(&state, &options, screen);
     let folder = own_state_folder(screen.output())?;

@@ -1,37 +1,13 @@
 //! Approvers that are commands (semantics, section 5). One runs in the task's workspace with the variables of a check:
 //! exit 0 agrees, 1 refuses and what it printed is the reason, anything else leaves it open.
 
-use crate::agents::command::check_argv;
-use crate::store::SpoolName;
-use rules::domain::TaskId;
 use rules::engine::{ApproverSaid, JobEnd};
 use rules::mission::shell_line::{exited, reader_hint};
 
-use super::command::{CommandEnd, CommandJob, How, built_in_timeout};
-use super::task_command::TaskCommands;
+use super::command::{CommandEnd, How};
 
 /// How much of what it printed is its reason, in bytes.
 const REASON: u64 = 2_000;
-
-/// One approver of one approval.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct ApproverId {
-    pub task: TaskId,
-    /// The number of the approval within the task.
-    pub number: u32,
-    /// The approver, by position.
-    pub approver: u32,
-}
-
-/// The command by which the approver is asked.
-pub fn job(commands: &TaskCommands, id: ApproverId, command: &str) -> CommandJob {
-    let output = SpoolName::Approver(id.task, id.number, id.approver);
-    CommandJob {
-        label: format!("{}.approval.{}.{}", id.task.0, id.number, id.approver),
-        sealed: true,
-        ..commands.plain("", check_argv(command), Vec::new(), &output, built_in_timeout())
-    }
-}
 
 /// Reads the answer of an approver from the end of its command. Blocks.
 pub fn answered(command: &str, end: &CommandEnd) -> JobEnd {

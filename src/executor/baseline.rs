@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use tokio::task::{JoinError, JoinSet};
 
-use crate::agents::command::{check_argv, missing_program};
+use crate::agents::command::missing_program;
 use crate::store::SpoolName;
-use rules::domain::{BeforeWork, Digest, Points, StageKey, TurnId};
+use rules::domain::{BeforeWork, Digest, Points, TurnId};
 use rules::engine::{JobEnd, SeenBefore};
 use rules::judging::baseline::{BaselineCheck, CheckPlace, MOST_NAMED, items};
 use rules::judging::protected::plain;
@@ -17,10 +17,10 @@ use rules::mission::Plan;
 use rules::mission::check_words::judging_files;
 use rules::mission::model::Check;
 
-use super::command::{COMMAND_TIMEOUT, CommandEnd, CommandJob, How};
+use super::command::{CommandEnd, CommandJob, How};
 use super::probes::Grading;
 use super::runner::{CommandOwner, Commands};
-use super::task_command::TaskCommands;
+use super::task_command::{CommandWork, TaskCommands};
 use super::{check, finish_gate};
 
 /// The look at the checks of a task before its first turn.
@@ -144,27 +144,14 @@ impl BaselineLook {
             None => SpoolName::Baseline(commands.task, number),
             Some((what, _)) => SpoolName::Look(commands.task, commands.attempt, what, number),
         };
-        match item.place {
-            CheckPlace::Check(at) => check::job(commands, at, &output),
-            CheckPlace::Finish(at) => finish_gate::job(commands, at, &output),
-            CheckPlace::Criterion(_) => None,
-            CheckPlace::Stage(key) => self.stage(key, &output),
-        }
-    }
-
-    /// The command of a stage, without the review that it is given later.
-    fn stage(&self, key: StageKey, output: &SpoolName) -> Option<CommandJob> {
-        let task = self.commands.plan.task(self.commands.task);
-        let (own, command) = (task.own_stage(key)?, task.step_command(key)?);
-        let told = vec![
-            ("QUORUM_PURPOSE".to_owned(), "baseline".to_owned()),
-            ("QUORUM_STAGE".to_owned(), own.name.to_string()),
-        ];
-        let timeout = own.timeout.unwrap_or(COMMAND_TIMEOUT);
-        Some(
-            self.commands
-                .plain(&key.to_string(), check_argv(command), told, output, timeout),
-        )
+        let work = match item.place {
+            CheckPlace::Check(at) => CommandWork::Check(at, output),
+            CheckPlace::Finish(at) => CommandWork::Finish(at, output),
+            CheckPlace::Criterion(_) => return None,
+            CheckPlace::Stage(key) => CommandWork::Stage(key, None, output),
+        };
+        // A check without a command looks at files.
+        commands.job(work).ok()
     }
 
     /// Grades criteria by facts.

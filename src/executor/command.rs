@@ -7,13 +7,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::agents::command::Placeholders;
+use serde::{Deserialize, Serialize};
+
+use crate::agents::command::{Placeholders, path_variable};
 use crate::agents::preset::{CommandAgent, ProgramStart, TurnSession, Use};
-use crate::agents::secrets::Secrets;
+use crate::agents::secrets::{Secrets, own_variable};
 use crate::review::checks::CommandOutcome;
 use crate::test_clock::scaled_ms;
 use rules::domain::Millis;
 use rules::engine::FileRef;
+use rules::mission::expand;
 use rules::mission::model::Preset;
 use supervisor::{ChildExit, MountPlan, RequestFile, Spawn};
 
@@ -36,21 +39,24 @@ const STDOUT_TAIL: u64 = 1024 * 1024;
 pub const LONGEST_QUOTE: usize = 500;
 
 /// A folder that a task's commands work in instead of its own.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Apart {
     pub folder: PathBuf,
     /// The objects that its repository borrows.
     pub objects: PathBuf,
 }
 
-/// A command that is to be run, with all that it needs.
-#[derive(Debug, Clone, Default)]
+/// A command that is to be run, with all that it needs. Its bytes are the same command wherever the files are that it names;
+/// values of our own environment stand in them by name.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CommandJob {
     /// The name of the command for people and in the record of exits.
     pub label: String,
     /// The program as an absolute path, and its arguments.
     pub argv: Vec<String>,
-    /// The whole environment of the command.
+    /// The variables that it is told.
+    pub variables: Vec<(String, String)>,
+    /// Its other variables, whose texts have values of our own environment by name, `${NAME}`.
     pub env: Vec<(String, String)>,
     /// The working folder of the command.
     pub cwd: PathBuf,
@@ -86,7 +92,7 @@ pub struct CommandJob {
 }
 
 /// The files that a command may leave behind, and their treatment once it has ended.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CommandOutputs {
     /// The file for standard output; `None` keeps nothing of it.
     pub stdout: Option<PathBuf>,
@@ -105,15 +111,6 @@ pub struct CommandOutputs {
 }
 
 impl CommandOutputs {
-    /// Where errors are to stand where they happened: one file for all that is printed.
-    pub fn together(self, file: PathBuf) -> Self {
-        Self {
-            stderr: Some(file.clone()),
-            stdout: Some(file),
-            ..self
-        }
-    }
-
     /// Reads the outputs of a command that has ended, or never began, and takes the secrets out. Blocks.
     pub fn end(self, result: Result<ChildExit, WorkError>) -> CommandEnd {
         let mut exit = match result {
@@ -158,7 +155,7 @@ impl CommandOutputs {
 }
 
 /// Why a program was ended before its time.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum GivenUp {
     /// The program waits for its provider for too long.
     Waits {
@@ -183,52 +180,51 @@ impl CommandJob {
     /// When the files of its preset cannot be written, or its prompt not be read.
     pub fn asking(
         agent: &CommandAgent,
-        (title, attempt): (&str, u32),
-        cwd: PathBuf,
+        about: (&str, u32, PathBuf),
         (request, review, schema): PromptFiles,
-        mut variables: Vec<(String, String)>,
+        variables: Vec<(String, String)>,
     ) -> Result<Self, WorkError> {
-        let shown = request.path.to_string_lossy().into_owned();
-        variables.push(("QUORUM_PROMPT_FILE".to_owned(), shown.clone()));
-        if let Some(review) = &review {
-            let review = review.path.to_string_lossy().into_owned();
-            variables.push(("QUORUM_REVIEW_FILE".to_owned(), review));
-        }
         let of_schema = schema.as_ref().map(|(_, file)| file.clone());
         let schema = schema.map(|(text, file)| (text, file.to_string_lossy().into_owned()));
-        let start = ProgramStart {
-            placeholders: Placeholders {
-                task: title,
-                attempt: &attempt.to_string(),
-                prompt_file: &shown,
-                workspace: &cwd.to_string_lossy(),
-            },
-            purpose: Use::Question,
-            session: TurnSession::New(""),
-            schema: schema.as_ref().map(|(text, file)| (text.as_str(), file.as_str())),
-            prompt: "",
-            files: "",
-            allowed: None,
-        };
-        let job = Self::of_agent(agent, &start, Some(&request.path), variables, cwd.clone())?;
+        let schema = schema.as_ref().map(|(text, file)| (text.as_str(), file.as_str()));
+        let job = Self::of_agent(
+            agent,
+            about,
+            (Some(&request.path), variables),
+            (Use::Question, TurnSession::New("")),
+            (schema, None),
+        )?;
         Ok(Self {
             shown: job.shown.into_iter().chain(of_schema).collect(),
-            told: [request.clone()].into_iter().chain(review).collect(),
+            told: vec![request],
             sealed: true,
             ..job
-        })
+        }
+        .given(review))
     }
 
-    /// The command of an agent that is started with a prompt, if it has one; `variables` are told to it.
+    /// The command that is given a review to read as JSON, if there is one.
+    #[must_use]
+    pub fn given(mut self, review: Option<RequestFile>) -> Self {
+        if let Some(review) = review {
+            let path = review.path.to_string_lossy().into_owned();
+            self.variables.push(("QUORUM_REVIEW_FILE".to_owned(), path));
+            self.told.push(review);
+        }
+        self
+    }
+
+    /// The command of an agent about a task and its attempt, in a folder. It is started with a prompt, if it has one, and told
+    /// `variables`; the schema of its reply and a call that it may make once are known to programs with a preset.
     ///
     /// # Errors
     /// When the files of its preset cannot be written, or its prompt not be read.
     pub fn of_agent(
         agent: &CommandAgent,
-        start: &ProgramStart<'_>,
-        prompt: Option<&Path>,
-        variables: Vec<(String, String)>,
-        cwd: PathBuf,
+        (title, attempt, cwd): (&str, u32, PathBuf),
+        (prompt, mut variables): (Option<&Path>, Vec<(String, String)>),
+        (purpose, session): (Use, TurnSession<'_>),
+        (schema, allowed): (Option<(&str, &str)>, Option<&str>),
     ) -> Result<Self, WorkError> {
         let (files, shown) = match (&agent.by, prompt) {
             (Some(by), Some(prompt)) => files_of(&by.preset, prompt)?,
@@ -239,15 +235,29 @@ impl CommandJob {
             Some(prompt) => read_head(prompt, u64::MAX).map_err(WorkError::file("read", prompt))?,
             None => String::new(),
         };
+        let prompt_file = prompt.map_or_else(String::new, |prompt| prompt.to_string_lossy().into_owned());
+        if prompt.is_some() {
+            variables.push(("QUORUM_PROMPT_FILE".to_owned(), prompt_file.clone()));
+        }
         let start = ProgramStart {
-            files: &files,
+            placeholders: Placeholders {
+                task: title,
+                attempt: &attempt.to_string(),
+                prompt_file: &prompt_file,
+                workspace: &cwd.to_string_lossy(),
+            },
+            purpose,
+            session,
+            schema,
             prompt: &text,
-            ..*start
+            files: &files,
+            allowed,
         };
-        let (argv, env) = agent.start(variables, &start);
+        let (argv, variables) = agent.start(variables, &start);
         Ok(Self {
             argv,
-            env,
+            variables,
+            env: agent.env.variables.clone(),
             cwd,
             stdin: prompt.filter(|_| !is_argument).map(Path::to_owned),
             shown,
@@ -268,15 +278,22 @@ impl CommandJob {
     /// # Errors
     ///
     /// Why the command cannot be started.
-    pub(super) fn spawn(self, key: u64) -> Result<Spawn, WorkError> {
+    pub fn spawn(self, key: u64) -> Result<Spawn, WorkError> {
         if let Some(within) = &self.within {
             make_folder(&self.cwd, within)?;
+        }
+        let known = |name: &str| own_variable(name).or_else(|| (name == "PATH").then(path_variable));
+        let mut env = self.variables;
+        for (name, text) in self.env {
+            if env.iter().all(|(known, _)| *known != name) {
+                env.push((name, expand(&text, known)?));
+            }
         }
         Ok(Spawn {
             key,
             label: self.label,
             argv: self.argv,
-            env: self.env,
+            env,
             cwd: self.cwd,
             stdin: self.stdin,
             told: self.told,
@@ -429,7 +446,7 @@ mod tests {
             stdout: file("out"),
             stderr: file("err"),
             result: file("result"),
-            secrets: Arc::new(Secrets::of([KEY.to_owned()])),
+            secrets: Arc::new(Secrets::of([(KEY.to_owned(), String::new())])),
             limit: 100,
             preset: None,
             given_up: None,

@@ -1,36 +1,18 @@
 //! Commands of finish gates: run like checks, in the same clean environment (semantics, section 6.3).
 
-use crate::agents::command::{check_argv, test_argv};
 use crate::review::checks::{CommandOutcome, command_result};
-use crate::store::SpoolName;
 use crate::test_clock::scaled_ms;
 use rules::domain::{Millis, TaskId};
 use rules::engine::CheckResult;
 use rules::mission::model::{Check, CommandCheck};
 use rules::mission::{FinishCommand, Plan, Requirement};
 
-use super::command::{COMMAND_TIMEOUT, CommandEnd, CommandJob, built_in_timeout};
-use super::task_command::TaskCommands;
+use super::command::{COMMAND_TIMEOUT, CommandEnd};
 
-fn declared(plan: &Plan, task: TaskId, command: u32) -> Option<&FinishCommand> {
+/// A command of the gate of a task, by position.
+pub fn declared(plan: &Plan, task: TaskId, command: u32) -> Option<&FinishCommand> {
     let gate = plan.task(task).finish()?;
     gate.commands.get(command as usize)
-}
-
-/// How a command of the gate is started.
-pub fn job(commands: &TaskCommands, command: u32, output: &SpoolName) -> Option<CommandJob> {
-    let declared = declared(&commands.plan, commands.task, command)?;
-    let argv = match &declared.shows {
-        Requirement::Test(test) => test_argv(&declared.command, test),
-        Requirement::Compilation | Requirement::Command => check_argv(&declared.command),
-    };
-    Some(commands.plain(
-        &format!("finish.{command}"),
-        argv,
-        Vec::new(),
-        output,
-        built_in_timeout(),
-    ))
 }
 
 /// Reads the result of a finish gate's command: only exit 0 shows anything. Blocks.

@@ -6,8 +6,8 @@
 //! |---|---|
 //! | `approver` | approvers that are commands (5) |
 //! | `baseline` | what the checks of a task say before the work (24) |
-//! | `check` | checks: how the command of one is started, and what its end says (6.4) |
-//! | `command` | one command: what it is started with, what its end leaves |
+//! | `check` | checks: what the end of one says (6.4) |
+//! | `command` | one command: what it is started with, as values and as bytes, and what its end leaves |
 //! | `error` | why work cannot be begun, or what it left cannot be used |
 //! | `finish_gate` | commands of finish gates: run like checks, in the same clean environment (6.3) |
 //! | `probes` | the heuristic grader at work: runs the commands that a task's criteria name, looks at the files, and grades |
@@ -16,7 +16,7 @@
 //! | `program_watch` | programs of agents at work: what they do, and what they wait for (13) |
 //! | `runner` | starts commands below the supervisor and hands their ends on |
 //! | `spool` | files of the spool: sealing what a record will vouch for, and reading it back in bounded pieces |
-//! | `task_command` | what commands that work or judge for a task have in common |
+//! | `task_command` | the commands that work or judge for a task: each kind is made here, complete and by value |
 //! | `with_commands` | commands that are run outside of a session |
 //! | `workspace` | the folder that a task works in |
 

@@ -3,21 +3,17 @@
 //! Only words of the mission are ever run, never words of the work. One effect is one round: if the session dies in
 //! between, the next one does all of it again.
 
-use tokio::task::JoinError;
-
-use crate::agents::command::check_argv;
 use crate::review::facts::{MOST_SEARCHED, look_at};
-use crate::store::SpoolName;
 use rules::domain::{CriterionGrade, TurnId};
 use rules::engine::{JobEnd, OutputRefs};
 use rules::judging::heuristic::{self, CommandFacts, Facts, FileContent, FileFacts, Text};
 use rules::mission::VerificationPlan;
 
-use super::command::{CommandEnd, CommandJob, built_in_timeout};
+use super::command::{CommandEnd, CommandJob};
 use super::error::WorkError;
 use super::runner::{CommandOwner, Commands};
 use super::spool::read_output;
-use super::task_command::TaskCommands;
+use super::task_command::{CommandWork, TaskCommands};
 
 /// One round of grading.
 pub struct Grading {
@@ -35,21 +31,13 @@ impl Grading {
     }
 
     /// The commands that the criteria name.
-    fn jobs(&self) -> Vec<CommandJob> {
+    fn jobs(&self) -> Result<Vec<CommandJob>, WorkError> {
         let named = self
             .verification()
             .map(|by| heuristic::named_commands(&by.criteria));
         let named = named.unwrap_or_default();
-        let job = |(n, command): (u32, &String)| CommandJob {
-            sealed: true,
-            ..self.commands.plain(
-                &format!("verification.{n}"),
-                check_argv(command),
-                Vec::new(),
-                &SpoolName::Probe(self.commands.task, self.commands.attempt, self.round, n),
-                built_in_timeout(),
-            )
-        };
+        let job =
+            |(n, command): (u32, &String)| self.commands.job(CommandWork::Criterion(self.round, n, command));
         (0..).zip(&named).map(job).collect()
     }
 
@@ -58,14 +46,14 @@ impl Grading {
     /// # Errors
     ///
     /// When the grading breaks off.
-    pub async fn run(self, runner: &Commands) -> Result<JobEnd, JoinError> {
+    pub async fn run(self, runner: &Commands) -> Result<JobEnd, WorkError> {
         let owner = CommandOwner::Task(self.commands.task);
-        let started = self.jobs().into_iter().map(|job| runner.run(owner, job));
+        let started = self.jobs()?.into_iter().map(|job| runner.run(owner, job));
         let (started, mut ends) = (started.collect::<Vec<_>>(), Vec::new());
         for end in started {
             ends.push(end.await);
         }
-        tokio::task::spawn_blocking(move || self.graded(&ends)).await
+        Ok(tokio::task::spawn_blocking(move || self.graded(&ends)).await?)
     }
 
     /// The grades, once all commands of the grading have ended. Blocks.
@@ -135,7 +123,12 @@ mod tests {
     #[test]
     fn lost_evidence_is_no_fact() {
         let facts = |exit| {
-            let outputs = CommandOutputs::default().together("/nothing/there".into());
+            let file = Some(std::path::PathBuf::from("/nothing/there"));
+            let outputs = CommandOutputs {
+                stdout: file.clone(),
+                stderr: file,
+                ..CommandOutputs::default()
+            };
             command_facts("x", &outputs.end(Ok(exit)))
         };
         let good = ChildExit {

@@ -121,8 +121,10 @@ impl CommandRequest {
     pub fn confined(mut self, mounts: MountPlan, scratch: Option<&Path>) -> Self {
         self.job.confinement = Some(mounts);
         if let Some(scratch) = scratch.and_then(Path::to_str) {
-            self.job.env.retain(|(name, _)| name != TEMPORARY);
-            self.job.env.push((TEMPORARY.to_owned(), scratch.to_owned()));
+            self.job.variables.retain(|(name, _)| name != TEMPORARY);
+            self.job
+                .variables
+                .push((TEMPORARY.to_owned(), scratch.to_owned()));
         }
         self
     }

@@ -98,7 +98,8 @@ impl CommandAgent {
         by.is_some_and(|by| by.preset.prompt == PromptRoute::Argument)
     }
 
-    /// The argument list and the whole environment of a start; `told` are variables that nothing else may name.
+    /// The argument list of a start, and the variables that come before those of the agent; `told` are the first of them, which
+    /// nothing else may name.
     pub fn start(
         &self,
         mut told: Vec<(String, String)>,
@@ -106,7 +107,7 @@ impl CommandAgent {
     ) -> (Vec<String>, Vec<(String, String)>) {
         let words = self.program.argv(&start.placeholders);
         let Some(by) = &self.by else {
-            return (words, self.env.with(told));
+            return (words, told);
         };
         let client = by
             .client
@@ -124,17 +125,20 @@ impl CommandAgent {
             by.acp_options(start)
                 .map(|options| (acp::VARIABLE.to_owned(), options.to_string())),
         );
-        let mut env = self.env.with(told);
         for (name, value) in invocation.variables() {
             // What the agent itself is given weighs more than what its preset says.
-            if !env.iter().any(|(known, _)| *known == name) {
-                env.push((name, value));
+            if told
+                .iter()
+                .chain(&self.env.variables)
+                .all(|(known, _)| *known != name)
+            {
+                told.push((name, value));
             }
         }
         for (name, value) in invocation.granted() {
-            env.retain(|(known, _)| *known != name);
-            env.push((name, value));
+            told.retain(|(known, _)| *known != name);
+            told.push((name, value));
         }
-        (invocation.argv(), env)
+        (invocation.argv(), told)
     }
 }

@@ -315,7 +315,7 @@ impl Confiner {
             let _ = fs::OpenOptions::new().write(true).create_new(true).open(result);
         }
         let is_named = |name: &str, value: &str| name.starts_with("QUORUM_") && value.starts_with('/');
-        let named = job.env.iter().filter(|(name, value)| is_named(name, value));
+        let named = job.variables.iter().filter(|(name, value)| is_named(name, value));
         let shown = job.shown.iter().filter_map(|path| Some(("", real(path)?)));
         let below = named.filter_map(|(name, value)| Some((name.as_str(), real(Path::new(value))?)));
         let below = below.chain(shown);

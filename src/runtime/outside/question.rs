@@ -101,8 +101,7 @@ impl Question<'_> {
         let reply = file("reply");
         let job = CommandJob::asking(
             agent,
-            (self.title, 1),
-            self.rules.workspace.clone(),
+            (self.title, 1, self.rules.workspace.clone()),
             asked,
             self.variables.clone(),
         );
@@ -113,11 +112,10 @@ impl Question<'_> {
             outputs: CommandOutputs {
                 stdout: Some(reply.clone()),
                 stderr: Some(file("err")),
-                result: None,
-                secrets: Arc::new(agent.env.secrets().clone()),
+                secrets: Arc::new(agent.env.secrets.clone()),
                 limit: self.rules.settings.max_output.get(),
                 preset: agent.by.as_ref().map(|by| by.preset.clone()),
-                given_up: None,
+                ..CommandOutputs::default()
             },
             timeout: review_timeout(self.agent),
             ..job.map_err(failed_here)?

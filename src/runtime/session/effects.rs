@@ -433,7 +433,7 @@ impl Executor {
         for (key, running) in adopted.running {
             let turn = running.turn;
             self.remember_kept(state, turn);
-            let outputs = self.turn_outputs(plan, turn);
+            let outputs = self.task_commands(plan, turn.task, turn.attempt).turn_outputs(turn);
             self.runner.adopt(key, turn, running.process.clone(), outputs);
             self.processes.insert(turn, running.process.clone());
             if !running.known {

@@ -10,7 +10,7 @@ use crate::agents::channel::ChannelRoute;
 use crate::agents::command::{ChildEnv, INHERITED, Program, has_bash};
 use crate::agents::endpoint::Endpoint;
 use crate::agents::preset::{ByPreset, CommandAgent};
-use crate::agents::secrets::Secrets;
+use crate::agents::secrets::{Secrets, own_variable};
 use crate::agents::transport::Network;
 use crate::executor::error::WorkError;
 use crate::store::NOT_UTF8;
@@ -220,7 +220,7 @@ impl Backend {
     /// The secrets of the agent.
     fn secrets(&self) -> Option<&Secrets> {
         match self {
-            Self::Command(agent) => Some(agent.env.secrets()),
+            Self::Command(agent) => Some(&agent.env.secrets),
             Self::Model(endpoint) => Some(endpoint.secrets()),
             Self::Echo => None,
         }
@@ -235,8 +235,6 @@ impl Backend {
     }
 }
 pub fn backend_of(agent: &AgentPlan, folder: &Path, network: &Network) -> Result<Backend, WorkError> {
-    // The key that speaks for the user reaches no agent, even one whose mission asks for it.
-    let variable = |name: &str| std::env::var(name).ok().filter(|_| name != "QUORUM_OPERATOR_KEY");
     match agent.spec.adapter.kind() {
         AdapterKind::AgentCli if matches!(network, Network::Offline(_)) => Err(OFFLINE.into()),
         AdapterKind::Command | AdapterKind::AgentCli => {
@@ -250,7 +248,7 @@ pub fn backend_of(agent: &AgentPlan, folder: &Path, network: &Network) -> Result
                 .or(own.as_ref())
                 .ok_or("it has no `run`")?;
             let program = Program::resolve(line, folder)?;
-            let env = ChildEnv::of_agent(agent.spec.env.iter(), passed_to(agent), variable)?;
+            let env = ChildEnv::of_agent(agent.spec.env.iter(), passed_to(agent), own_variable)?;
             if let Some(LoginState::Missing(help)) = login_of(agent)
                 && preset.is_some_and(|preset| preset.login.required)
             {
@@ -270,7 +268,7 @@ pub fn backend_of(agent: &AgentPlan, folder: &Path, network: &Network) -> Result
                 if offline {
                     Some("-".to_owned())
                 } else {
-                    variable(name)
+                    own_variable(name)
                 }
             };
             let endpoint = Endpoint::of_agent(agent, variable)?;

@@ -13,7 +13,7 @@ use crate::executor::command::CommandJob;
 use crate::executor::error::WorkError;
 use crate::executor::runner::{CommandOwner, Commands};
 use crate::executor::spool;
-use crate::executor::task_command::TaskCommands;
+use crate::executor::task_command::{CommandWork, TaskCommands};
 use crate::review::evidence;
 use crate::store::SpoolName;
 use rules::domain::TaskId;
@@ -115,7 +115,7 @@ impl Executor {
                 elsewhere: Some(plan.audited_workspace_of(*task)),
                 ..self.task_commands(plan, *task, state.task(*task).attempt.number)
             };
-            let Some(mut job) = check::job(&of_task, *check, &output) else {
+            let Ok(mut job) = of_task.job(CommandWork::Check(*check, output)) else {
                 continue;
             };
             job.label = format!("audit.{number}.{number_of_run}");

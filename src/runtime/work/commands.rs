@@ -4,12 +4,12 @@
 use std::sync::Arc;
 
 use crate::agents::command::missing_program;
-use crate::executor::approver::{self, ApproverId};
+use crate::executor::approver;
 use crate::executor::command::{CommandEnd, CommandJob, How};
 use crate::executor::probes::Grading;
 use crate::executor::program_watch::{WatchedProgram, WatchedPrograms};
 use crate::executor::runner::{CommandOwner, CommandRequest, EndedCommand};
-use crate::executor::task_command::TaskCommands;
+use crate::executor::task_command::{CommandWork, TaskCommands};
 use crate::executor::{check, finish_gate};
 use crate::store::SpoolName;
 use rules::domain::{TaskId, TurnId};
@@ -109,13 +109,13 @@ impl Executor {
     /// Starts a command of a task, if the mission still has it.
     fn start_for(
         &mut self,
-        plan: &Arc<Plan>,
-        command: Option<CommandJob>,
+        commands: &TaskCommands,
+        work: CommandWork<'_>,
         turn: TurnId,
         job: Job,
         meaning: impl FnOnce(&CommandEnd) -> JobEnd + Send + 'static,
     ) -> Result<(), RunError> {
-        let Some(command) = command else {
+        let Ok(command) = commands.job(work) else {
             return Ok(());
         };
         let (sender, is_check) = (self.sender.clone(), matches!(job, Job::Check(_) | Job::Finish(_)));
@@ -138,7 +138,7 @@ impl Executor {
                 Fact::JobEnded { turn, job, end }
             },
         );
-        self.start(plan, request)
+        self.start(&commands.plan, request)
     }
 
     /// Prepares the command of an effect beside the loop. It is started if it is still wanted then.
@@ -296,20 +296,25 @@ impl Executor {
             _ => SpoolName::Check(task, turn.attempt, check),
         };
         let reruns = state.task(task).reruns(job);
-        let command = check::job(&commands, check, &output);
-        self.start_for(&state.plan, command, turn, job, move |end| {
-            JobEnd::Checked(CheckResult {
-                reruns,
-                ..check::result(&plan, of, check, end)
-            })
-        })
+        self.start_for(
+            &commands,
+            CommandWork::Check(check, output),
+            turn,
+            job,
+            move |end| {
+                JobEnd::Checked(CheckResult {
+                    reruns,
+                    ..check::result(&plan, of, check, end)
+                })
+            },
+        )
     }
 
     fn run_finish(&mut self, state: &State, turn: TurnId, command: u32) -> Result<(), RunError> {
         let plan = state.plan.clone();
         let commands = self.task_commands(&plan, turn.task, turn.attempt);
-        let job = finish_gate::job(&commands, command, &SpoolName::Finish(turn, command));
-        self.start_for(&state.plan, job, turn, Job::Finish(command), move |end| {
+        let work = CommandWork::Finish(command, SpoolName::Finish(turn, command));
+        self.start_for(&commands, work, turn, Job::Finish(command), move |end| {
             JobEnd::Checked(finish_gate::finished(&plan, turn.task, command, end))
         })
     }
@@ -336,23 +341,18 @@ impl Executor {
         turn: TurnId,
         (number, approver): (u32, u32),
     ) -> Result<(), RunError> {
-        let id = ApproverId {
-            task: turn.task,
-            number,
-            approver,
-        };
-        let task = state.task(id.task);
+        let task = state.task(turn.task);
         let waiting = task.hold();
-        let mut approvals = state.plan.task(id.task).approvals.iter();
+        let mut approvals = state.plan.task(turn.task).approvals.iter();
         let approval =
             approvals.find(|approval| waiting.is_some_and(|waiting| waiting.gate == approval.gate));
-        match approval.and_then(|approval| approval.approvers.get(id.approver as usize)) {
+        match approval.and_then(|approval| approval.approvers.get(approver as usize)) {
             Some(ApproverPlan::Command(command)) => {
-                let commands = self.task_commands(&state.plan, id.task, task.attempt.number);
-                let (job, command) = (approver::job(&commands, id, command), command.clone());
-                let asked = Job::Approver { number, approver };
+                let commands = self.task_commands(&state.plan, turn.task, task.attempt.number);
+                let work = CommandWork::Approver(number, approver, command);
+                let (command, asked) = (command.clone(), Job::Approver { number, approver });
                 let meaning = move |end: &CommandEnd| approver::answered(&command, end);
-                self.start_for(&state.plan, Some(job), turn, asked, meaning)
+                self.start_for(&commands, work, turn, asked, meaning)
             }
             Some(ApproverPlan::Agent(_) | ApproverPlan::Person(_)) | None => Ok(()),
         }

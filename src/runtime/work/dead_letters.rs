@@ -1,7 +1,7 @@
 //! The dead-letter queue from the runtime's side: what failed for good goes in, and what may be tried again is tried
 //! (semantics, section 13).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::Arc;
 
@@ -236,14 +236,14 @@ fn delivery_of(
     let name = letter.channel().ok_or("it is no notification")?;
     let cwd = started.options.mission_folder;
     let variables = state.plan.agents.iter().flat_map(|agent| agent.spec.variables());
-    let secrets = Secrets::of(variables.filter_map(|name| std::env::var(name).ok()));
+    let secrets: BTreeSet<String> = variables.map(str::to_owned).collect();
     Ok((
         Arc::new(channel_of(&state.plan, name, &cwd)?),
         DeliveryContext {
             commands,
             state_folder: folder.path().to_owned(),
             cwd,
-            secrets: Arc::new(secrets),
+            secrets: Arc::new(Secrets::from(secrets)),
         },
     ))
 }

@@ -35,6 +35,8 @@ pub mod ask;
 pub mod audit;
 pub mod baseline;
 pub mod calls;
+#[cfg(test)]
+mod command_tests;
 pub mod commands;
 pub mod dead_letters;
 pub mod echo;

@@ -12,9 +12,9 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::agents::channel::{self, ChannelRoute, DeliveryChannel, DeliveryError};
-use crate::agents::command::{Placeholders, Program, environment};
+use crate::agents::command::{Placeholders, Program, inherited};
 use crate::agents::failure::classify_stderr;
-use crate::agents::secrets::Secrets;
+use crate::agents::secrets::{Secrets, own_variable};
 use crate::executor::command::{CommandEnd, CommandJob, CommandOutputs, How};
 use crate::executor::error::WorkError;
 use crate::executor::runner::{CommandOwner, Commands};
@@ -37,10 +37,8 @@ pub type Channels = HashMap<Box<str>, Arc<DeliveryChannel>>;
 
 /// One channel, ready to be used; relative paths in `folder`.
 pub fn channel_of(plan: &Plan, name: &str, folder: &Path) -> Result<DeliveryChannel, WorkError> {
-    // The key that speaks for the user reaches nobody.
-    let variable = |name: &str| std::env::var(name).ok().filter(|_| name != "QUORUM_OPERATOR_KEY");
     let channel = plan.channel(name).ok_or("the mission has no such channel")?;
-    Ok(DeliveryChannel::of_plan(channel, folder, variable)?)
+    Ok(DeliveryChannel::of_plan(channel, folder, own_variable)?)
 }
 
 /// The document for a channel: `quorum.notification/v1`. Fields are only ever added.
@@ -233,6 +231,22 @@ async fn run_command(
         .join(files.path().file_name().unwrap_or_default());
     let (stdin, stderr) = (folder.join("in"), folder.join("err"));
     files::write_new(&stdin, document.to_string().as_bytes()).map_err(cannot)?;
+    let job = command_of(channel, program, document, context, (stdin, stderr));
+    let end = context.commands.run(CommandOwner::Nobody, job).await;
+    match refusal(&end) {
+        None => Ok(()),
+        Some((class, why)) => Err(DeliveryError::new(class, channel.presentable(&why))),
+    }
+}
+
+/// The command of a channel that reads a notification from the file `stdin`.
+pub fn command_of(
+    channel: &DeliveryChannel,
+    program: &Program,
+    document: &Value,
+    context: &DeliveryContext,
+    (stdin, stderr): (PathBuf, PathBuf),
+) -> CommandJob {
     let text = |key: &str| document[key].as_str().unwrap_or_default();
     let placeholders = Placeholders {
         task: text("task"),
@@ -241,10 +255,11 @@ async fn run_command(
         ..Placeholders::default()
     };
     let run = ("QUORUM_RUN_ID".to_owned(), text("runId").to_owned());
-    let job = CommandJob {
+    CommandJob {
         label: text("id").to_owned(),
         argv: program.argv(&placeholders),
-        env: environment(vec![run]),
+        variables: vec![run],
+        env: inherited(),
         cwd: context.cwd.clone(),
         stdin: Some(stdin),
         outputs: CommandOutputs {
@@ -256,11 +271,6 @@ async fn run_command(
         timeout: channel.timeout.into(),
         is_free: channel.is_free,
         ..CommandJob::default()
-    };
-    let end = context.commands.run(CommandOwner::Nobody, job).await;
-    match refusal(&end) {
-        None => Ok(()),
-        Some((class, why)) => Err(DeliveryError::new(class, channel.presentable(&why))),
     }
 }
 

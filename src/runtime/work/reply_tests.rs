@@ -72,7 +72,14 @@ fn a_lost_reply_is_no_empty_reply() {
         limit: 100,
         ..CommandOutputs::default()
     };
-    let end = |exit| outputs().together("/nothing/there".into()).end(Ok(exit));
+    let end = |exit| {
+        CommandOutputs {
+            stdout: Some("/nothing/there".into()),
+            stderr: Some("/nothing/there".into()),
+            ..outputs()
+        }
+        .end(Ok(exit))
+    };
     assert!(no_reply("the reviewer", &end(exit.clone())).is_none());
     let lost = ChildExit {
         output_lost: Some("the folder is gone".to_owned()),

@@ -3,12 +3,11 @@
 
 use serde_json::json;
 
-use crate::agents::command::check_argv;
-use crate::executor::command::{COMMAND_TIMEOUT, CommandEnd, CommandJob};
+use crate::executor::command::{CommandEnd, CommandJob};
 use crate::executor::error::WorkError;
 use crate::executor::runner::CommandOwner;
 use crate::executor::spool::write_told;
-use crate::executor::task_command::TaskCommands;
+use crate::executor::task_command::{CommandWork, TaskCommands};
 use crate::review::evidence;
 use crate::review::judgement::Judgement;
 use crate::review::pictures::{self, Picture};
@@ -17,24 +16,16 @@ use crate::review::stages as prompt;
 use crate::store::SpoolName;
 use rules::domain::{Answer, FindingsReport, StageKey, TaskId, TurnId};
 use rules::engine::{Effect, Fact, Job, JobEnd, State, TaskState};
-use rules::mission::{OwnStage, Plan, StageJudge, StagePlan, TaskPlan};
+use rules::mission::{Plan, StageJudge, StagePlan, TaskPlan};
 
 use super::commands::request;
 use super::review_context::Case;
 use crate::runtime::session::effects::Executor;
 
-/// The command of a stage, with the stage.
-fn command_of(plan: &Plan, task: TaskId, step: StageKey) -> Result<(&OwnStage, &str), WorkError> {
-    let stage = plan.task(task).own_stage(step);
-    match stage.map(|stage| (stage, &stage.by)) {
-        Some((stage, StageJudge::Command(command))) => Ok((stage, command)),
-        _ => Err("the mission has no such stage any more".into()),
-    }
-}
-
 /// The answer of a stage's command, by its end.
 fn judged(plan: &Plan, task: TaskId, step: StageKey, end: &CommandEnd) -> Result<Answer, WorkError> {
-    let (_, command) = command_of(plan, task, step)?;
+    let command = plan.task(task).step_command(step);
+    let command = command.ok_or("the mission has no such stage any more")?;
     prompt::command_opinion(command, &end.outcome()).map_err(|fault| fault.to_string().into())
 }
 
@@ -78,28 +69,15 @@ fn stage_command(
     turn: TurnId,
     (step, round): (StageKey, u32),
 ) -> Result<CommandJob, WorkError> {
-    let (task, attempt) = (turn.task, turn.attempt);
-    let (stage, command) = command_of(&commands.plan, task, step)?;
     let case = Case {
         commands,
         task: task_state,
     };
     let (_, _, request) = compose(case, (step, round), None, &[])?;
-    let review = SpoolName::StageReview(task, attempt, step, round);
+    let review = SpoolName::StageReview(turn.task, turn.attempt, step, round);
     let review = write_told(&commands.file(&review), &request)?;
-    let shown = review.path.to_string_lossy().into_owned();
-    let told = vec![
-        ("QUORUM_PURPOSE".to_owned(), step.as_str().to_owned()),
-        ("QUORUM_STAGE".to_owned(), stage.name.to_string()),
-        ("QUORUM_REVIEW_FILE".to_owned(), shown),
-    ];
-    let output = SpoolName::StageOut(task, attempt, step, round);
-    let timeout = stage.timeout.unwrap_or(COMMAND_TIMEOUT);
-    Ok(CommandJob {
-        told: vec![review],
-        sealed: true,
-        ..commands.plain(&step.to_string(), check_argv(command), told, &output, timeout)
-    })
+    let output = SpoolName::StageOut(turn.task, turn.attempt, step, round);
+    commands.job(CommandWork::Stage(step, Some(review), output))
 }
 
 /// The prompt of a stage about the work.

@@ -1,26 +1,22 @@
 //! Worker turns by command: how they are started, and what their end means.
 
-use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::agents::command::Placeholders;
 use crate::agents::failure::{FailedCommand, Moment, ToldFailure, of_start, read_command};
-use crate::agents::preset::{ByPreset, Called, ProgramStart, TurnSession, Use};
+use crate::agents::preset::{Called, TurnSession};
 use crate::agents::secrets::Secrets;
-use crate::executor::command::{CommandEnd, CommandJob, CommandOutputs, LONGEST_QUOTE};
+use crate::executor::command::{CommandEnd, CommandOutputs, LONGEST_QUOTE};
 use crate::executor::error::WorkError;
 use crate::executor::program::{ProgramOutput, told_by};
 use crate::executor::runner::CommandRequest;
 use crate::executor::spool::{read_head, read_tail, seal};
+use crate::executor::task_command::CommandWork;
 use crate::store::{RunFolder, SpoolName};
 use rules::domain::{Digest, FailureClass, Millis, Money, TaskId, TurnId};
-use rules::engine::{
-    AfterCrash, Asked, Dialog, Exit, Fact, SessionRef, State, ToolCalls, TurnEnd, TurnUpdate, Usage,
-    WorkKind, policy,
-};
+use rules::engine::{Asked, Dialog, Exit, Fact, SessionRef, State, ToolCalls, TurnEnd, TurnUpdate, Usage};
 use rules::mission::Plan;
-use rules::mission::model::{AgentMiddleware, CommandLine, Field, Input as PromptInput, Preset};
+use rules::mission::model::{CommandLine, Field, Preset};
 
 use super::agent_backends::Backend;
 use super::agent_messages;
@@ -52,85 +48,19 @@ impl Executor {
                     self.post(not_reachable(turn, why));
                     return Ok(());
                 }
-                let commands = self.task_commands(plan, turn.task, turn.attempt);
-                let input = plan.agent(agent_id).spec.input;
-                let prompt = (input != PromptInput::None).then(|| commands.file(&SpoolName::Prompt(turn)));
-                let prompt_text = prompt.as_deref().map_or_else(Cow::default, Path::to_string_lossy);
-                let cwd = commands.workspace();
-                let mut variables = commands.variables();
-                variables.extend(self.turn_variables(turn, prompt.as_deref()));
                 let (session, id) = (state.session_of(turn.task), new_id());
                 let dialog = state.task(turn.task).dialog.as_deref();
-                let start = ProgramStart {
-                    placeholders: Placeholders {
-                        task: commands.title(),
-                        attempt: &turn.attempt.to_string(),
-                        prompt_file: &prompt_text,
-                        workspace: &cwd.to_string_lossy(),
-                    },
-                    purpose: Use::Work(agent.by.as_ref().map(ByPreset::permissions).unwrap_or_default()),
-                    session: session
-                        .map_or(TurnSession::New(&id), |session| TurnSession::Resumed(&session.id)),
-                    schema: None,
-                    prompt: "",
-                    files: "",
-                    allowed: dialog.and_then(Dialog::allowed_wish),
-                };
-                let job = CommandJob::of_agent(&agent, &start, prompt.as_deref(), variables, cwd.clone());
-                let job = match job {
-                    Ok(job) => job,
-                    Err(why) => {
-                        self.post(not_reachable(turn, why));
-                        return Ok(());
-                    }
-                };
-                let job = CommandJob {
-                    label: turn.to_string(),
-                    stdin: job.stdin.filter(|_| input == PromptInput::Stdin),
-                    outputs: self.turn_outputs(plan, turn),
-                    timeout: plan.task(turn.task).turn_timeout,
-                    // It may have worked for long, and reads nothing but files: the next session can take it over.
-                    outlives_session: policy(WorkKind::Turn).after_crash == AfterCrash::AdoptOrLose
-                        && plan.middleware(turn.task).has(AgentMiddleware::CheckpointResume),
-                    within: commands.job().within,
-                    ..job
-                };
-                return self.start(plan, CommandRequest::turn(turn, job));
+                let session = session.map_or(TurnSession::New(&id), |known| TurnSession::Resumed(&known.id));
+                let allowed = dialog.and_then(Dialog::allowed_wish);
+                let commands = self.task_commands(plan, turn.task, turn.attempt);
+                let job = commands.job(CommandWork::Turn(turn, &agent, session, allowed));
+                match job {
+                    Ok(job) => return self.start(plan, CommandRequest::turn(turn, job)),
+                    Err(why) => self.post(not_reachable(turn, why)),
+                }
             }
         }
         Ok(())
-    }
-
-    /// The files that a turn may leave behind.
-    pub fn turn_outputs(&self, plan: &Plan, turn: TurnId) -> CommandOutputs {
-        let file = |name| Some(self.folder.spool_file(&name));
-        let is_read = preset_of(plan, turn).is_some();
-        CommandOutputs {
-            stdout: file(if is_read {
-                SpoolName::Stream(turn)
-            } else {
-                SpoolName::Out(turn)
-            }),
-            stderr: file(SpoolName::Err(turn)),
-            result: file(SpoolName::Result(turn)),
-            secrets: self.programs.secrets(),
-            limit: plan.rules.settings.max_output.get(),
-            preset: preset_of(plan, turn).cloned(),
-            given_up: None,
-        }
-    }
-
-    /// The variables of the contract with command agents (`docs/reference/agents.md`), beside those of each command.
-    fn turn_variables(&self, turn: TurnId, prompt: Option<&Path>) -> Vec<(String, String)> {
-        let text = |path: &Path| path.to_string_lossy().into_owned();
-        let file = |name| text(&self.folder.spool_file(&name));
-        let mut variables = vec![
-            ("QUORUM_TURN".to_owned(), turn.turn.to_string()),
-            ("QUORUM_TASK_DIR".to_owned(), file(SpoolName::Drop(turn))),
-            ("QUORUM_RESULT_FILE".to_owned(), file(SpoolName::Result(turn))),
-        ];
-        variables.extend(prompt.map(|prompt| ("QUORUM_PROMPT_FILE".to_owned(), text(prompt))));
-        variables
     }
 
     /// The process of a turn has ended, or there never was one.
@@ -218,7 +148,9 @@ impl Executor {
     /// A turn ended while no session lived. What it printed lay there unwatched and must be what the supervisor saw.
     pub fn turn_ended_meanwhile(&mut self, turn: TurnId, plan: &Arc<Plan>, mut exit: supervisor::ChildExit) {
         let after = self.after(turn);
-        let outputs = self.turn_outputs(plan, turn);
+        let outputs = self
+            .task_commands(plan, turn.task, turn.attempt)
+            .turn_outputs(turn);
         let ended = self.ended_turn(turn, plan.clone(), outputs, after);
         self.take_message_folder(turn);
         let limit = plan.task(turn.task).turn_timeout.to_string();

@@ -29,6 +29,7 @@ use std::num::{NonZeroU16, NonZeroU32, NonZeroU64};
 
 use rust_decimal::Decimal;
 use semver::VersionReq;
+use serde::{Deserialize, Serialize};
 use thin_vec::ThinVec;
 
 use super::document::{Node, Tree};
@@ -369,7 +370,7 @@ macro_rules! list_or_one {
 pub(super) use list_or_one;
 
 /// Entries by name, in the order of the file.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Named<T>(pub Vec<(Box<str>, T)>);
 
 impl<T> Named<T> {

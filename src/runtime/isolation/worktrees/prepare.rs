@@ -1,10 +1,8 @@
 //! A folder of its own is made before anybody works or looks there, and the setup command of the mission is run in it once.
 
-use crate::agents::command::script_argv;
-use crate::executor::command::COMMAND_TIMEOUT;
 use crate::executor::error::WorkError;
 use crate::executor::runner::{CommandOwner, Commands};
-use crate::executor::task_command::TaskCommands;
+use crate::executor::task_command::{CommandWork, TaskCommands};
 use crate::review::checks::failure;
 use crate::store::SpoolName;
 use rules::domain::TaskId;
@@ -101,11 +99,9 @@ impl Preparation {
         let Some(setup) = self.task.plan.rules.worktrees.setup.as_deref() else {
             return worktrees.is_ready(&name);
         };
-        let mut job = self
+        let job = self
             .task
-            .plain("setup", script_argv(setup), Vec::new(), &output, COMMAND_TIMEOUT);
-        job.cwd = worktrees.root.join(&name);
-        job.prepares = true;
+            .job(CommandWork::Setup(worktrees.root.join(&name), output))?;
         let end = self.commands.run(owner, job).await;
         let what = format!("the command that prepares worktrees, `{setup}`,");
         let outcome = tokio::task::spawn_blocking(move || end.outcome()).await?;

@@ -5,12 +5,13 @@ use crate::executor::command::CommandJob;
 use crate::executor::error::WorkError;
 use crate::executor::runner::{CommandOwner, CommandRequest};
 use crate::executor::spool::write_told;
+use crate::executor::task_command::CommandWork;
 use crate::review::judgement::Judgement;
 use crate::review::verdict::JudgeReply;
 use crate::runtime::session::effects::{Message, Sender};
 use crate::runtime::work::commands::request;
 use crate::runtime::work::reply;
-use crate::store::{AskFile, SpoolName};
+use crate::store::AskFile;
 use rules::domain::Digest;
 use rules::engine::Fact;
 use rules::judging::parser::Quoted;
@@ -43,7 +44,6 @@ impl Call {
     }
 
     fn job(&self, agent: &CommandAgent) -> Result<(CommandJob, Judgement), WorkError> {
-        let id = self.id;
         let asked = self.write_request()?;
         let request = RequestFile {
             path: self.path(AskFile::Request),
@@ -51,11 +51,6 @@ impl Call {
         };
         let review = self.path(AskFile::Review);
         let review = asked.review.map(|json| write_told(&review, &json)).transpose()?;
-        let reply = if agent.by.is_some() {
-            AskFile::Stream
-        } else {
-            AskFile::Reply
-        };
         let takes_schema = agent.by.as_ref().is_some_and(|by| !by.preset.schema.is_empty());
         let schema = self
             .schema()
@@ -65,22 +60,15 @@ impl Call {
             let file = self.path(AskFile::Schema);
             write_told(&file, text.as_bytes()).map(|_| (text, file))
         });
-        let files = [
-            SpoolName::Ask(id, reply),
-            SpoolName::Ask(id, AskFile::Err),
-            SpoolName::Ask(id, AskFile::Result),
-        ];
-        let purpose = ("QUORUM_PURPOSE".to_owned(), self.purpose.as_str().to_owned());
-        let job = CommandJob {
-            label: id.to_string(),
-            timeout: self.timeout(),
-            ..self.commands.asking(
-                agent,
-                (request, review, schema.transpose()?),
-                files,
-                vec![purpose],
-            )?
-        };
+        let files = (request, review, schema.transpose()?);
+        let purpose = self.purpose.as_str();
+        let job = self.commands.job(CommandWork::Question(
+            self.id,
+            purpose,
+            agent,
+            files,
+            self.timeout(),
+        ))?;
         Ok((job, asked.judgement))
     }
 }

@@ -7,15 +7,16 @@ use std::time::Instant;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
+use crate::agents::command::path_variable;
 use crate::agents::model::{ModelReply, ToolCall, ToolResult, ToolSpec};
 use crate::agents::tool_loop::{ToolHost, ToolRecord};
 use crate::agents::tools::messages::{self, AgentMessage};
 use crate::agents::tools::{ToolError, Toolbox, brief, run};
-use crate::executor::command::{CommandEnd, CommandJob, How};
+use crate::executor::command::{CommandEnd, How};
 use crate::executor::error::WorkError;
 use crate::executor::runner::{CommandOwner, Commands};
 use crate::executor::spool::read_ends;
-use crate::executor::task_command::TaskCommands;
+use crate::executor::task_command::{CommandWork, TaskCommands};
 use crate::review::fence::TextExcerpt;
 use crate::runtime::session::effects::Message;
 use crate::runtime::work::agent_messages::handed_down;
@@ -296,14 +297,11 @@ impl ToolContext {
         };
         let output = SpoolName::TurnRun(self.turn, number);
         let left = Millis::from(self.end.saturating_duration_since(Instant::now()));
-        let turn = ("QUORUM_TURN".to_owned(), self.turn.turn.to_string());
         let timeout = wanted.timeout.min(left);
-        let mut job = CommandJob {
-            label: format!("{}.run.{number}", self.turn),
-            ..self.task.plain("", Vec::new(), vec![turn], &output, timeout)
-        };
-        job.argv = match resolved(wanted.argv, &job.env, &job.cwd) {
-            Ok(argv) => argv,
+        let job = resolved(wanted.argv, &self.task.workspace())
+            .and_then(|argv| self.task.job(CommandWork::Tool(self.turn, number, argv, timeout)));
+        let job = match job {
+            Ok(job) => job,
             Err(why) => return ToolResult::refused(why),
         };
         let end = self.commands.run(CommandOwner::Tool(self.turn), job).await;
@@ -314,11 +312,9 @@ impl ToolContext {
     }
 }
 
-fn resolved(mut argv: Vec<String>, env: &[(String, String)], cwd: &Path) -> Result<Vec<String>, WorkError> {
-    let path = env.iter().find(|(name, _)| name == "PATH");
-    let path = path.map_or("", |(_, value)| value.as_str());
+fn resolved(mut argv: Vec<String>, cwd: &Path) -> Result<Vec<String>, WorkError> {
     let program = argv.first_mut().ok_or("there is no program")?;
-    let found = supervisor::resolve(program, path, cwd)
+    let found = supervisor::resolve(program, &path_variable(), cwd)
         .map_err(|error| format!("'{program}' cannot be run: {error}"))?;
     *program = found.to_string_lossy().into_owned();
     Ok(argv)

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::domain::FailureClass;
 use crate::mission::document::Node;
 use crate::mission::keys::{Named, Value, keys, single, words};
@@ -11,7 +13,7 @@ use crate::mission::shape::{OneShape, Shape};
 
 keys! {
     /// A preset: how an agent's program is started, and how what it prints is read.
-    #[derive(Default)]
+    #[derive(Default, Serialize, Deserialize)]
     pub struct Preset: "a preset" {
         /// The program and the arguments that each turn begins with; `run` of an agent stands for the program.
         "argv" argv: Vec<Box<str>>, required, filled;
@@ -88,7 +90,7 @@ impl Preset {
 
 keys! {
     /// The things that a program loads by itself.
-    #[derive(Default)]
+    #[derive(Default, Serialize, Deserialize)]
     pub struct Loads: "what a program loads" {
         /// Globs below the workspace.
         "workspace" workspace: Vec<Box<str>> as InnerGlob;
@@ -102,7 +104,7 @@ keys! {
 
 keys! {
     /// The arguments and variables that a set of permissions adds to a turn.
-    #[derive(Default)]
+    #[derive(Default, Serialize, Deserialize)]
     pub struct Grant: "a set of permissions" {
         /// Arguments behind those of `argv`.
         "argv" argv: Vec<Box<str>>;
@@ -113,7 +115,7 @@ keys! {
 
 keys! {
     /// A rule of a preset: what a JSON object says that fits.
-    #[derive(Default)]
+    #[derive(Default, Serialize, Deserialize)]
     pub struct Rule: "a rule of a preset" {
         /// JSON pointers and what must stand there: a text, in which `*` is any text, or one of several (`a|b`); `present` for
         /// anything, `absent` for nothing.
@@ -126,7 +128,7 @@ keys! {
 
 keys! {
     /// The meaning of an error of a program.
-    #[derive(Default)]
+    #[derive(Default, Serialize, Deserialize)]
     pub struct ErrorRule: "an error rule" {
         /// The code that it names.
         "code" code: Option<Box<str>> as Filled;
@@ -141,7 +143,7 @@ keys! {
 
 keys! {
     /// By what a login is seen: one of these is enough.
-    #[derive(Default)]
+    #[derive(Default, Serialize, Deserialize)]
     pub struct Login: "a login" {
         /// Variables that hold a key.
         "env" env: Vec<Box<str>> as Filled;
@@ -155,7 +157,7 @@ keys! {
 }
 
 /// The effect of a rule on a field.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RuleChange {
     pub operation: RuleOperation,
     pub field: Field,
@@ -164,7 +166,7 @@ pub struct RuleChange {
 }
 
 /// How a rule changes a field.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum RuleOperation {
     Replace,
     /// A text grows by a text, a list by an item.
