@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use tokio::sync::{mpsc, oneshot};
 
-use rules::domain::{AgentId, TaskId, TurnId};
+use rules::domain::{AgentId, AskId, TaskId, TurnId};
 use rules::engine::{ProcessRef, WorkKind, policy};
 use supervisor::{ChildExit, Client, MountPlan, Spawn, SupervisorCommand};
 
@@ -23,7 +23,7 @@ pub enum CommandOwner {
     /// A command that judges a task or agrees to it.
     Task(TaskId),
     /// An agent that is asked about a task.
-    Ask(TaskId, AgentId),
+    Ask(AskId, AgentId),
     /// A look at work that was accepted: it ends with the session.
     Audit,
     /// Nobody's in a run, as a delivery: it ends within its own time-out.
@@ -35,7 +35,8 @@ impl CommandOwner {
     pub fn task(self) -> Option<TaskId> {
         match self {
             Self::Turn(turn) | Self::Tool(turn) => Some(turn.task),
-            Self::Task(task) | Self::Ask(task, _) => Some(task),
+            Self::Task(task) => Some(task),
+            Self::Ask(id, _) => Some(id.task),
             Self::Audit | Self::Nobody => None,
         }
     }
@@ -80,15 +81,6 @@ pub struct CommandRequest {
 }
 
 impl CommandRequest {
-    /// One whose end is handed to `then`.
-    pub fn new(owner: CommandOwner, job: CommandJob, then: Then) -> Self {
-        Self {
-            job,
-            owner,
-            then: Some(then),
-        }
-    }
-
     /// A worker's turn. Its end is the loop's, which has more to look at than its outputs.
     pub fn turn(turn: TurnId, job: CommandJob) -> Self {
         Self {
@@ -105,10 +97,11 @@ impl CommandRequest {
     ) -> (Self, impl Future<Output = CommandEnd> + Send + use<>) {
         let (reply, end) = oneshot::channel();
         // Who no longer waits does not want to know.
-        let then = Box::new(move |end| drop(reply.send(end)));
+        let then: Then = Box::new(move |end| drop(reply.send(end)));
         let nobody = |_| CommandEnd::not_started("there is nobody left to start it");
         let end = async move { end.await.unwrap_or_else(nobody) };
-        (Self::new(owner, job, then), end)
+        let then = Some(then);
+        (Self { job, owner, then }, end)
     }
 
     /// The command that is to be started.
@@ -362,8 +355,13 @@ impl Commands {
         job: CommandJob,
     ) -> impl Future<Output = CommandEnd> + Send + use<> {
         let (request, end) = CommandRequest::awaited(owner, job);
+        self.start(request);
+        end
+    }
+
+    /// Hands in a command.
+    pub fn start(&self, request: CommandRequest) {
         // Where nobody takes it, it is dropped, and with it who would have told its end.
         let _ = self.0.send(request);
-        end
     }
 }

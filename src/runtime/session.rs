@@ -31,6 +31,7 @@ pub mod stall_detector;
 use std::collections::{BTreeSet, VecDeque};
 
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
 use tokio::sync::mpsc;
@@ -39,7 +40,7 @@ use tokio::time::{Duration, Instant, Interval, MissedTickBehavior, interval_at};
 use crate::executor::runner::{CommandRequest, Commands};
 use crate::store::{FsLog, Journal, OperatorKey, RunFolder};
 use crate::test_clock::scaled;
-use rules::domain::{OutcomeClass, TaskId, Timestamp};
+use rules::domain::{OutcomeClass, Timestamp};
 use rules::engine::{
     self, Effect, Event, Fact, Prompt, RunPhase, State, StopCause, TurnEvent, TurnUpdate, WorkId,
     pending_effects,
@@ -47,17 +48,18 @@ use rules::engine::{
 use supervisor::ProcessIdentity;
 
 use crate::runtime::isolation::git;
-use crate::runtime::isolation::protection::ReadBefore;
+use crate::runtime::isolation::protection::{Protection, ReadBefore};
 use crate::runtime::isolation::worktrees::Worktrees;
 use crate::runtime::outside::operator;
 use crate::runtime::recovery::adopt::Adopted;
 use crate::runtime::recovery::foreign_runs::ForeignRuns;
 use crate::runtime::recovery::supervision;
 use crate::runtime::work::agent_backends::AgentBackends;
+use crate::runtime::work::context::{Message, WorkContext};
 use crate::runtime::work::seen_on::SeenOn;
 use clock::Clock;
 use control::{ControlAnswer, ControlRequest, ControlSocket, PendingCommand};
-use effects::{Executor, Message};
+use effects::Executor;
 use entry::{Due, Entry, Written, ends};
 use error::RunError;
 use observer::Observer;
@@ -157,21 +159,27 @@ impl Session {
     pub fn new(setup: SessionSetup) -> Self {
         let (sender, inbox) = mpsc::unbounded_channel();
         let (commands, requests) = Commands::new();
+        let context = WorkContext {
+            worktrees: Worktrees::of(&setup.folder, &setup.state),
+            seen_on: Mutex::new(SeenOn::of(&setup.state)).into(),
+            folder: setup.folder.clone(),
+            commands,
+            protection: Arc::new(Protection::none()),
+            at_work: Arc::default(),
+            ended: Arc::default(),
+            sender,
+        };
         let snapshots = Snapshots::new(setup.folder.clone(), setup.key.clone());
-        let folder = setup.folder.clone();
-        let worktrees = Worktrees::of(&setup.folder, &setup.state);
-        let mut executor = Executor::new(setup.folder, setup.supervisor, setup.programs, sender, commands);
-        executor.worktrees = worktrees;
-        executor.seen_on = std::sync::Mutex::new(SeenOn::of(&setup.state)).into();
+        let mut executor = Executor::new(context, setup.supervisor, setup.programs);
         executor.confiner.refused = setup.refused;
         Self {
             state: setup.state,
             journal: setup.journal,
             snapshots,
             executor,
-            others: Others::of(folder.state_folder()),
-            foreign_runs: ForeignRuns::since_now(&folder),
-            folder,
+            others: Others::of(setup.folder.state_folder()),
+            foreign_runs: ForeignRuns::since_now(&setup.folder),
+            folder: setup.folder,
             inbox_troubles: BTreeSet::new(),
             listens: false,
             killed: setup.adopted.killed.clone(),
@@ -244,7 +252,7 @@ impl Session {
                 }
                 event = self.executor.supervisor_event() => self.executor.take(event.map_err(RunError::Supervisor)?, &mut inputs)?,
                 Some(message) = self.inbox.recv() => self.sort(message, &mut inputs, &mut due)?,
-                Some(request) = self.commands.recv() => self.executor.start(&self.state.plan, request)?,
+                Some(request) = self.commands.recv() => self.executor.start(&self.state, request)?,
                 () = or_never(impatient.map(tokio::time::sleep_until)) => {
                     impatient = None;
                     if self.executor.something_runs() {
@@ -444,51 +452,19 @@ impl Session {
         due: &mut Vec<Effect>,
     ) -> Result<(), RunError> {
         match message {
-            Message::Fact(input) => {
-                if let Some(input) = self.executor.weigh(input) {
-                    match self.looked_at_before(&input) {
-                        Some(task) => self.executor.look_before(&self.state, task, input),
-                        None => inputs.push(input),
-                    }
-                }
-            }
-            Message::FilesLooked(looked) => inputs.extend(looked),
-            Message::UpstreamRead { turn, said } => {
-                // It may have been written meanwhile, and be in use.
-                if engine::waits_for_prompt(&self.state, turn) {
-                    inputs.extend(facts_of([self.executor.write_prompt(
-                        &self.state,
-                        turn,
-                        &said,
-                    )?]));
-                }
-            }
+            Message::Fact(input) => inputs.push(input),
+            // It may have been written meanwhile, and be in use.
+            Message::Due(Effect::PreparePrompt(turn)) if !engine::waits_for_prompt(&self.state, turn) => {}
             Message::ProgramsSeen(programs) => self.executor.programs_seen(programs, inputs)?,
-            Message::AuditLooked { number, looks } => self.executor.audit_looked(&self.state, number, looks),
-            Message::Looked(looked) => self.executor.looked(&self.state, looked.0, looked.1)?,
             Message::Due(effect) => due.push(effect),
-            Message::Begin(..) if self.executor.stopping => {}
-            Message::Begin(plan, request) => self.executor.start(&plan, *request)?,
-            Message::Ready(ready) => self.executor.start_ready(&self.state, *ready)?,
+            Message::Turn(turn) if self.executor.stopping || !self.state.is_out(WorkId::turn(turn)) => {}
+            Message::Turn(turn) => self.executor.run_turn(&self.state, turn)?,
             // Whoever stops has the commands ended that it would have come from.
             Message::Broken(_) if self.executor.stopping => {}
             Message::Broken(why) => return Err(RunError::Folder(why)),
             Message::Worked(end) => self.executor.worked(&self.state.plan, end),
         }
         Ok(())
-    }
-
-    /// The task whose files are looked at before a judge of it is heard: what it judged must be what there is.
-    fn looked_at_before(&self, input: &Fact) -> Option<TaskId> {
-        let task = match input {
-            Fact::AskReplied(said) => {
-                let task = self.state.known(said.id.task)?;
-                let open = task.open_ask(WorkId::ask(said.id))?;
-                open.purpose.sees_the_work().then_some(said.id.task)?
-            }
-            _ => return None,
-        };
-        self.state.plan.task(task).names_files().then_some(task)
     }
 
     /// Takes what else has already arrived, so that it shares the next commit.

@@ -3,202 +3,156 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
-use crate::executor::runner::CommandOwner;
-use rules::domain::{Millis, TaskId, Timestamp};
-use rules::engine::{Effect, Fact, Job, State, VoidedStage, WorkId};
+use crate::executor::error::WorkError;
+use crate::runtime::work::at_work::{Activity, Presence};
+use crate::runtime::work::context::{Undone, WorkContext, blocking};
+use crate::test_clock::scaled;
+use rules::domain::TaskId;
+use rules::engine::{Fact, VoidedStage, WorkId};
 use rules::judging::protected::named_by_judging;
 use rules::mission::Plan;
 
-use super::protection::{Compared, PROGRAMS, SeenFiles};
-use crate::runtime::session::effects::{Executor, Message};
-use crate::runtime::session::error::RunError;
+use super::protection::{Compared, SeenFiles};
 
-/// How long is waited for others to put back what is not as it must be, before it is looked again.
-const LOOK_AGAIN: Millis = Millis(200);
+/// How long is waited for others to put back what is not as it must be, while none of them ends, before it is looked again.
+const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
-/// The state that protected files must have while a part of judging is at work.
-#[derive(Debug)]
-pub struct Guard {
+/// A part of judging that has begun.
+struct Guard {
     plan: Arc<Plan>,
+    work: WorkId,
     before: SeenFiles,
+    presence: Arc<Presence>,
     /// Whether another task was at work when it began.
     shared: bool,
     /// How often others had begun something.
     begun: u64,
 }
 
-/// How often something was begun: in all, and for each task.
-#[derive(Debug, Default)]
-pub struct Begun {
-    all: u64,
-    own: std::collections::HashMap<TaskId, u64>,
-}
-
-impl Begun {
-    pub fn count(&mut self, task: TaskId) {
-        self.all += 1;
-        *self.own.entry(task).or_default() += 1;
-    }
-
-    fn of_others(&self, task: TaskId) -> u64 {
-        self.all - self.own.get(&task).copied().unwrap_or_default()
-    }
-}
-
-impl Executor {
-    /// Looks at the protected files before a part of judging starts. What comes back may start at once; else it is done
-    /// after a look.
-    pub fn guard(&mut self, state: &State, effect: Effect) -> Option<Effect> {
-        let work = effect.judged_work();
-        let groups = match (&effect, work) {
-            // What was updated before it is not its doing.
-            (Effect::RunTurn { .. }, _) => vec![PROGRAMS],
-            (
-                Effect::Ask {
-                    not_before: Some(_), ..
-                },
-                _,
-            )
-            | (_, None) => return Some(effect),
-            (
-                Effect::Job {
-                    turn,
-                    job: Job::Baseline,
-                },
-                _,
-            ) if state.plan.task(turn.task).is_isolated() => {
-                self.prepare_baseline(state, turn.task, effect);
-                return None;
+/// Does a part of judging, for which mounts hold files or do not: what it says counts where protected files were as they must be.
+///
+/// # Errors
+/// [`Undone::NotNow`] while others at work may yet put back what is not as it must be.
+pub async fn guarded(
+    context: &WorkContext,
+    (plan, work, is_confined): (Arc<Plan>, WorkId, bool),
+    judge: impl Future<Output = Result<Fact, WorkError>>,
+) -> Result<Fact, Undone> {
+    let task = work.task;
+    let groups = context.protection.groups_of(&plan, task);
+    // It hears of what ends from now on.
+    let ended = context.ended.notified();
+    let mut before = match context.protection.untouched(&groups) {
+        Some(before) => before,
+        None => {
+            let (looks, of) = (context.clone(), plan.clone());
+            let right = blocking(move || looks.right_files(&of, task, groups)).await?;
+            let is_alone = context.at_work().is_alone(task);
+            match right {
+                Ok(before) => before,
+                Err(changed) if is_alone => return Ok(voided(work, (changed, Vec::new()), false)),
+                Err(_) => {
+                    // Whichever comes first: it is looked again.
+                    let _ = tokio::time::timeout(scaled(LOOK_AGAIN), ended).await;
+                    return Err(Undone::NotNow);
+                }
             }
-            (_, Some(work)) => self.protection.groups_of(&state.plan, work.task),
-        };
-        if let Some(before) = self.protection.untouched(&groups) {
-            if let Some(work) = work {
-                self.set_guard(&state.plan, work, before);
-            }
-            return Some(effect);
         }
-        let protection = self.protection.clone();
-        self.aside(move || {
-            let seen = protection.look(groups);
-            Message::Looked(Box::new((effect, seen)))
-        });
-        None
-    }
-
-    fn set_guard(&mut self, plan: &Arc<Plan>, work: WorkId, mut before: SeenFiles) {
-        let task = work.task;
-        before.is_confined = self.confiner.holds(plan, CommandOwner::Task(task));
-        let guard = Guard {
-            plan: plan.clone(),
+    };
+    before.is_confined = is_confined;
+    let guard = {
+        let mut at_work = context.at_work();
+        Guard {
+            presence: at_work.enter(task, Activity::Judging, is_confined),
+            shared: at_work.others_at_work(task),
+            begun: at_work.begun_by_others(task),
+            plan,
+            work,
             before,
-            shared: self.others_at_work(task),
-            begun: self.begun.of_others(task),
-        };
-        self.guards.insert(work, guard);
-        self.judgings += 1;
+        }
+    };
+    let fact = judge.await?;
+    if fact.judged_work().is_none() || context.protection.is_as_seen(&guard.before) {
+        return Ok(fact);
     }
+    let context = context.clone();
+    Ok(blocking(move || context.weigh(guard, fact)).await?)
+}
 
-    /// The files were looked at before a part of judging: it starts, waits for what others may yet put back, or is void.
-    pub fn looked(
-        &mut self,
-        state: &State,
-        effect: Effect,
-        seen: Result<SeenFiles, Vec<String>>,
-    ) -> Result<(), RunError> {
-        let turns = self.before.values().map(|before| before.by_default.is_confined);
-        let guards = self.guards.values().map(|guard| guard.before.is_confined);
-        let looked_at = self.looked_at.iter().filter(|task| task.strong_count() > 0);
-        let at_work: Vec<bool> = turns.chain(guards).chain(looked_at.map(|_| false)).collect();
-        let updated = seen
-            .iter()
-            .flat_map(|seen| self.protection.updated(seen, &at_work));
-        for said in updated {
+impl WorkContext {
+    /// Looks at protected files. Programs that nobody at work can have changed are held as they are now. Blocks.
+    ///
+    /// # Errors
+    /// What cannot be told, one sentence a thing.
+    pub fn look_at_protected(&self, groups: Vec<usize>) -> Result<SeenFiles, Vec<String>> {
+        let seen = self.protection.look(groups)?;
+        let at_work = self.at_work().confined();
+        for said in self.protection.updated(&seen, &at_work) {
             self.post(Fact::Warn(format!(
                 "{said}, by nothing that works here: this program is held as it is now"
             )));
         }
-        let Some(work) = effect.judged_work() else {
-            return self.perform_guarded(state, effect);
-        };
-        let changed = match seen {
-            Ok(seen) => {
-                let of_others = self.of_no_concern(&state.plan, work.task);
-                let compared = (self.protection).compare(&state.plan, work.task, (None, &seen), &of_others);
-                if compared.changed.is_empty() {
-                    self.set_guard(&state.plan, work, seen);
-                    return self.perform_guarded(state, effect);
-                }
-                compared.changed
-            }
-            Err(unknown) => unknown,
-        };
-        if !at_work.is_empty() || self.others_at_work(work.task) {
-            self.later(Timestamp::now().plus(LOOK_AGAIN), effect);
-            return Ok(());
-        }
-        self.post(Fact::StageVoided(Box::new(VoidedStage {
-            work,
-            changed,
-            restored: Vec::new(),
-            shared: false,
-        })));
-        Ok(())
+        Ok(seen)
     }
 
-    /// Looks at the protected files after a part of judging has come back with a word. What it says is taken at once if
-    /// nothing has touched them; else after a look.
-    pub fn weigh(&mut self, input: Fact) -> Option<Fact> {
-        let guard = input
-            .judged_work()
-            .and_then(|work| Some((work, self.guards.remove(&work)?)));
-        let Some((work, guard)) = guard else {
-            return Some(input);
-        };
-        if self.protection.is_as_seen(&guard.before) {
-            return Some(input);
+    /// Looks whether protected files are as they must be for judging a task. Blocks.
+    ///
+    /// # Errors
+    /// Those that are not, one sentence each.
+    fn right_files(&self, plan: &Plan, task: TaskId, groups: Vec<usize>) -> Result<SeenFiles, Vec<String>> {
+        let seen = self.look_at_protected(groups)?;
+        let of_others = self.of_no_concern(plan, task);
+        let compared = self.protection.compare(plan, task, (None, &seen), &of_others);
+        match compared.changed.is_empty() {
+            true => Ok(seen),
+            false => Err(compared.changed),
         }
-        let task = work.task;
-        let shared = guard.shared || self.others_at_work(task) || self.begun.of_others(task) != guard.begun;
+    }
+
+    /// Looks at the protected files after a part of judging has come back with a word, and says what counts. Blocks.
+    fn weigh(&self, guard: Guard, word: Fact) -> Fact {
+        let task = guard.work.task;
+        drop(guard.presence);
+        let (shared, _looked_at) = {
+            let mut at_work = self.at_work();
+            let shared = at_work.others_at_work(task) || at_work.begun_by_others(task) != guard.begun;
+            (guard.shared || shared, at_work.enter(task, Activity::Look, false))
+        };
         let of_others = self.of_no_concern(&guard.plan, task);
-        let protection = self.protection.clone();
-        let looked_at = self.looking_at(task);
-        self.blocking(move || {
-            let _looked_at = looked_at;
-            let compared = match protection.look(guard.before.groups()) {
-                Ok(now) => protection.compare(&guard.plan, task, (Some(&guard.before), &now), &of_others),
-                Err(unknown) => Compared {
-                    changed: unknown,
-                    ..Compared::default()
-                },
-            };
-            if compared == Compared::default() {
-                return vec![input];
+        let compared = match self.protection.look(guard.before.groups()) {
+            Ok(now) => {
+                let seen = (Some(&guard.before), &now);
+                self.protection.compare(&guard.plan, task, seen, &of_others)
             }
-            vec![Fact::StageVoided(Box::new(VoidedStage {
-                work,
-                changed: compared.changed,
-                restored: compared.restored,
-                shared,
-            }))]
-        });
-        None
+            Err(unknown) => Compared {
+                changed: unknown,
+                ..Compared::default()
+            },
+        };
+        match compared == Compared::default() {
+            true => word,
+            false => voided(guard.work, (compared.changed, compared.restored), shared),
+        }
     }
 
     /// The files that other tasks at work are to make, but for those that may judge this task.
-    fn of_no_concern(&mut self, plan: &Plan, task: TaskId) -> Vec<PathBuf> {
-        let mut of_others = self.made_by_others(task);
+    fn of_no_concern(&self, plan: &Plan, task: TaskId) -> Vec<PathBuf> {
+        let mut of_others = self.at_work().made_by_others(task);
         if !of_others.is_empty() {
             let judging = named_by_judging(plan, [task], &self.protection.judges).paths;
             of_others.retain(|path| !judging.contains_key(path));
         }
         of_others
     }
+}
 
-    /// Whether another task's turn or command is at work.
-    fn others_at_work(&self, task: TaskId) -> bool {
-        let mut commands = self.runner.at_work().filter_map(CommandOwner::task);
-        commands.any(|of| of != task) || self.model_turns.keys().any(|turn| turn.task != task)
-    }
+fn voided(work: WorkId, (changed, restored): (Vec<String>, Vec<String>), shared: bool) -> Fact {
+    Fact::StageVoided(Box::new(VoidedStage {
+        work,
+        changed,
+        restored,
+        shared,
+    }))
 }

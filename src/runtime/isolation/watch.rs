@@ -6,30 +6,27 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use crate::executor::error::WorkError;
 use crate::executor::runner::CommandOwner;
-use crate::executor::spool::{read_output, read_tail, write_sealed};
+use crate::executor::spool::{read_tail, write_sealed};
+use crate::executor::task_command::TaskCommands;
 use crate::review::snapshot::{FileMarks, MOST_READ, Scope, Stamp, changes, difference, look};
 use crate::store::{RunFolder, SpoolName};
 use rules::domain::{TaskId, TurnId};
-use rules::engine::{
-    Committed, Fact, FileRef, FileSnapshot, OutputRefs, State, TurnFiles, asks_what_it_said,
-};
+use rules::engine::{Committed, Fact, FileRef, FileSnapshot, State, TurnFiles};
 use rules::judging::evidence_rules::{is_written_enough, watched};
-use rules::judging::hollow::hollow;
-use rules::judging::protected::own_targets;
 use rules::judging::touched::{self, TestPatterns};
 use rules::mission::{Plan, SubTask};
 
 use super::file_records::{FileRecord, carried, cut, folders, read_record, tests_of, touched};
 use super::protection::{Protection, ReadBefore, SeenFiles, protected_scopes};
-use super::worktrees::{NotCommitted, Preparation, Worktrees};
-use crate::runtime::session::effects::{Executor, Message};
+use super::worktrees::{NotCommitted, Worktrees};
+use crate::runtime::session::effects::Executor;
+use crate::runtime::work::at_work::{Activity, Presence};
+use crate::runtime::work::context::{Undone, WorkContext, blocking};
 
-/// How much of either end of an answer is read, in bytes.
-const MOST_ANSWER: usize = 64 * 1024;
 /// The largest record that is read back.
 const LARGEST_RECORD: u64 = 64 * 1024 * 1024;
 
@@ -46,85 +43,63 @@ pub struct TurnBaseline {
     judgings: u64,
     /// The commits of a task in a worktree before the turn.
     committed: Committed,
+    /// Tells, as long as it lives, that the turn is at work.
+    _presence: Arc<Presence>,
+}
+
+/// Writes down what stands in the files of the next turn; `known` is what the folder of an isolated task is made with.
+pub async fn note_files(
+    context: WorkContext,
+    commands: TaskCommands,
+    (turn, starts, shared): (TurnId, u64, bool),
+    known: Option<Committed>,
+) -> Result<Fact, Undone> {
+    let plan = commands.plan.clone();
+    if let Some(known) = known {
+        context.own_folder(commands, known).await?;
+    }
+    let noted = blocking(move || note(&plan, (&context.folder, &context.worktrees), turn));
+    Ok(Fact::FilesNoted {
+        turn,
+        starts,
+        shared,
+        result: noted.await?.map_err(String::from),
+    })
 }
 
 impl Executor {
-    /// Writes down what stands in the files of the next turn.
-    pub fn snapshot_files(&mut self, state: &State, turn: TurnId, starts: u64, shared: bool) {
-        let task = turn.task;
-        let (plan, folder, worktrees) = (state.plan.clone(), self.folder.clone(), self.worktrees.clone());
-        let note = move || {
-            let result = note(&plan, (&folder, &worktrees), turn).map_err(String::from);
-            Message::Fact(Fact::FilesNoted {
-                turn,
-                starts,
-                shared,
-                result,
-            })
-        };
-        if !state.plan.task(task).is_isolated() {
-            return self.aside(note);
-        }
-        self.in_own_folder(state, task, note);
-    }
-
-    /// Makes the folder of an isolated task, if it is not there, and says what is looked at in it then.
-    pub fn in_own_folder(
-        &mut self,
-        state: &State,
-        task: TaskId,
-        look: impl FnOnce() -> Message + Send + 'static,
-    ) {
-        let preparation = self.preparation(state, task);
-        let (known, protection) = (state.committed(task), self.protection.clone());
-        self.beside(async move {
-            let made = preparation.for_turn(&known).await?;
-            let look = move || {
-                made.then(|| protection.take_folder(task));
-                look()
-            };
-            Ok(tokio::task::spawn_blocking(look).await?)
-        });
-    }
-
-    /// The things that the folder of a task is made with.
-    pub fn preparation(&self, state: &State, task: TaskId) -> Preparation {
-        Preparation {
-            task: self.task_commands(&state.plan, task, state.task(task).attempt.number),
-            commands: self.commands.clone(),
-            worktrees: self.worktrees.clone(),
-        }
-    }
-
     /// Remembers what a turn that is starting, or was taken over, is held against.
     pub fn remember(&mut self, state: &State, turn: TurnId) {
-        let by_default = self.protection.by_default(turn.task);
+        let by_default = self.context.protection.by_default(turn.task);
         self.remember_with(state, turn, by_default);
     }
 
     /// Remembers the state before a turn that was at work before the session began.
     pub fn remember_kept(&mut self, state: &State, turn: TurnId) {
         let by_default = self
+            .context
             .protection
             .on_record(state)
-            .unwrap_or_else(|| self.protection.by_default(turn.task));
+            .unwrap_or_else(|| self.context.protection.by_default(turn.task));
         self.remember_with(state, turn, by_default);
     }
 
     /// Looks at all that is to be protected while the session lives, before anything works. Blocks.
     pub fn protect(&mut self, state: &State, first: &Fact, read: &ReadBefore) -> Vec<Fact> {
         let options = state.options_of(first);
-        let taken = Protection::take((state, options), read, self.folder.state_folder().path());
-        self.protection = Arc::new(taken.protection);
+        let taken = Protection::take((state, options), read, self.context.folder.state_folder().path());
+        self.context.protection = Arc::new(taken.protection);
         let warnings = taken.warnings.into_iter().map(Fact::Warn);
         let noted = taken.to_note.map(Fact::ProtectionNoted);
         noted.into_iter().chain(warnings).collect()
     }
 
     fn remember_with(&mut self, state: &State, turn: TurnId, mut by_default: SeenFiles) {
-        by_default.is_confined = self.confiner.holds(&state.plan, CommandOwner::Turn(turn));
+        let is_confined = self.confiner.holds(&state.plan, CommandOwner::Turn(turn));
+        by_default.is_confined = is_confined;
         let noted = state.task(turn.task).course.evidence.noted.as_deref();
-        let path = |noted: &FileSnapshot| self.folder.spool_file(&SpoolName::Before(noted.turn));
+        let path = |noted: &FileSnapshot| self.context.folder.spool_file(&SpoolName::Before(noted.turn));
+        let mut at_work = self.context.at_work();
         let before = TurnBaseline {
             noted: noted.map(|noted| (path(noted), noted.file.clone())),
             first: state
@@ -132,40 +107,13 @@ impl Executor {
                 .map(|noted| (path(noted), noted.file.clone())),
             missions: stamps(&self.frozen),
             by_default,
-            judgings: self.judgings,
+            judgings: at_work.judgings,
             committed: state.committed(turn.task),
+            _presence: at_work.enter(turn.task, Activity::Turn, is_confined),
         };
+        at_work.newest_plan = Some(state.plan.clone());
+        drop(at_work);
         self.before.insert(turn, before);
-        self.newest_plan = Some(state.plan.clone());
-    }
-
-    /// The files that others at work are to make, and those that one that has just ended made: these are not on
-    /// record yet.
-    pub fn made_by_others(&mut self, task: TaskId) -> Vec<PathBuf> {
-        let just_ended: Vec<Arc<TaskId>> = self.looked_at.iter().filter_map(Weak::upgrade).collect();
-        let turns = self.runner.at_work().filter_map(CommandOwner::turn);
-        let turns = turns.chain(self.model_turns.keys().copied());
-        let others = turns
-            .map(|turn| turn.task)
-            .chain(just_ended.iter().map(|task| **task));
-        self.targets_of(&others.filter(|other| *other != task).collect::<Vec<_>>())
-    }
-
-    /// As long as what comes back lives, the files of this task are not looked at yet.
-    pub fn looking_at(&mut self, task: TaskId) -> Arc<TaskId> {
-        let looked_at = Arc::new(task);
-        self.looked_at.retain(|task| task.strong_count() > 0);
-        self.looked_at.push(Arc::downgrade(&looked_at));
-        looked_at
-    }
-
-    /// The files that tasks at work are to make. Delegated work is in no plan but those of the time since.
-    fn targets_of(&self, tasks: &[TaskId]) -> Vec<PathBuf> {
-        let known = |plan: &Arc<Plan>, id: TaskId| id.index() < plan.tasks.len();
-        self.newest_plan.as_ref().map_or_else(Vec::new, |plan| {
-            let tasks = tasks.iter().copied().filter(|id| known(plan, *id));
-            tasks.flat_map(|id| own_targets(plan, id)).collect()
-        })
     }
 
     /// The state of the frozen missions, and of the files if they are to be looked at, which blocks.
@@ -173,21 +121,27 @@ impl Executor {
         let before = self.before.remove(&turn);
         let now = stamps(&self.frozen);
         let is_same = before.as_ref().is_none_or(|before| before.missions == now);
-        let of_others = self.made_by_others(turn.task);
-        let looked_at = self.looking_at(turn.task);
+        let WorkContext {
+            protection,
+            worktrees,
+            ..
+        } = self.context.clone();
+        let mut at_work = self.context.at_work();
+        let of_others = at_work.made_by_others(turn.task);
+        let looked_at = at_work.enter(turn.task, Activity::Look, false);
         let touched = before
             .as_ref()
-            .filter(|before| !self.protection.is_as_seen(&before.by_default))
+            .filter(|before| !protection.is_as_seen(&before.by_default))
             .map(|before| Touched {
                 before: before.by_default.clone(),
                 of_others,
-                checked: !self.guards.is_empty() || before.judgings != self.judgings,
+                checked: at_work.is_judging() || before.judgings != at_work.judgings,
             });
         After {
             looked_at,
-            protection: self.protection.clone(),
+            protection,
             touched,
-            worktrees: self.worktrees.clone(),
+            worktrees,
             committed: before
                 .as_ref()
                 .map(|before| before.committed.clone())
@@ -255,7 +209,7 @@ const LAST_PRINTED: u64 = 256 << 10;
 /// The looks that are due when a turn has ended.
 pub struct After {
     /// Tells, as long as it lives, that the files of this task are not looked at yet.
-    looked_at: Arc<TaskId>,
+    looked_at: Arc<Presence>,
     protection: Arc<Protection>,
     worktrees: Worktrees,
     committed: Committed,
@@ -436,32 +390,5 @@ fn compare(plan: &Plan, folder: &RunFolder, task: TaskId, path: &Path, expected:
             }
         }),
         ..TurnFiles::default()
-    }
-}
-
-/// The answer of an agent that is known to have done or written nothing: it may stand for the work, or for none.
-pub struct IdleAnswer {
-    turn: TurnId,
-    output: OutputRefs,
-    /// Whether the turn can do nothing else than speak.
-    only_speaks: bool,
-}
-
-impl IdleAnswer {
-    /// The parts of a task's answer that are to be read, where its rules ask for that.
-    pub fn asked(state: &State, id: TaskId) -> Option<Self> {
-        let (plan, task) = (&state.plan, state.task(id));
-        asks_what_it_said(plan, id, task).then(|| Self {
-            turn: state.current_turn(id),
-            output: task.output.clone(),
-            only_speaks: !plan.worker_of(id).spec.may_delegate(),
-        })
-    }
-
-    /// Why the answer stands for no work. An answer that cannot be read is unknown, which is not hollow.
-    /// Blocks.
-    pub fn hollow(&self, folder: &RunFolder) -> Option<String> {
-        let answer = read_output(folder, self.turn, &self.output, MOST_ANSWER).ok()?;
-        hollow(&format!("{}{}", answer.head, answer.tail), self.only_speaks).map(str::to_owned)
     }
 }

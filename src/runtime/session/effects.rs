@@ -4,10 +4,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
-use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
 use crate::agents::cassette::CallKey;
@@ -15,31 +13,36 @@ use crate::agents::endpoint::Endpoint;
 use crate::agents::transport::{CassetteCursor, Network, Transport};
 use crate::executor::command::GRACE;
 use crate::executor::error::WorkError;
-use crate::executor::program_watch::{ProgramWatch, WatchedPrograms};
-use crate::executor::runner::{CommandOwner, CommandRequest, Commands, Runner};
+use crate::executor::probes::Grading;
+use crate::executor::program_watch::ProgramWatch;
+use crate::executor::runner::CommandOwner;
 use crate::executor::spool;
-use crate::store::{RunFolder, SpoolName};
+use crate::store::SpoolName;
 use crate::test_clock::scaled;
-use rules::domain::{AgentId, Digest, FailureClass, TaskId, Timestamp, TurnId};
+use rules::domain::{AgentId, Digest, TaskId, Timestamp, TurnId};
 use rules::engine::{
-    Effect, Fact, Looks, ProcessRef, Prompt, State, SupervisorRef, TurnEnd, TurnUpdate, WorkId, may_be_made,
+    Effect, Fact, Job, ProcessRef, Prompt, State, SupervisorRef, TurnEnd, TurnUpdate, may_be_made,
 };
-use rules::mission::Plan;
+use rules::mission::ApproverPlan;
 use supervisor::SupervisorCommand;
 
 use super::error::RunError;
 use super::stall_detector::StallDetector;
 use crate::runtime::isolation::confinement::Confiner;
-use crate::runtime::isolation::guard::{Begun, Guard};
-use crate::runtime::isolation::protection::{Protection, SeenFiles};
-use crate::runtime::isolation::watch::{Frozen, TurnBaseline, frozen};
-use crate::runtime::isolation::worktrees::Worktrees;
+use crate::runtime::isolation::protection::PROGRAMS;
+use crate::runtime::isolation::watch::{Frozen, TurnBaseline, frozen, note_files};
 use crate::runtime::recovery::adopt::{Adopted, Left};
 use crate::runtime::work::agent_backends::{AgentBackends, AgentsWithoutTools};
 use crate::runtime::work::agent_messages::TurnProgress;
+use crate::runtime::work::audit::audit;
+use crate::runtime::work::baseline::baseline;
+use crate::runtime::work::context::{JobOrder, Message, Undone, WorkContext, blocking};
+use crate::runtime::work::jobs::{self, JobWork, ask_approver, check, finish, merge};
+use crate::runtime::work::looks::{look, sides};
 use crate::runtime::work::message_folders::MessageFolders;
 use crate::runtime::work::middleware;
-use crate::runtime::work::seen_on::SeenOn;
+use crate::runtime::work::scan::{IdleAnswer, artifacts, scan};
+use crate::runtime::work::stages::stage;
 use crate::runtime::work::upstream::{Remembered, UpstreamOutputs};
 use crate::runtime::work::worker_prompt;
 
@@ -48,93 +51,29 @@ const SIGNS_MISSED: u32 = 5;
 /// How long a supervisor that gave no sign of life, once it is woken, may take to end what it holds.
 const LAST_CHANCE: Duration = Duration::from_secs(2);
 
-/// A message to the loop over its channel.
-pub enum Message {
-    /// A fact that happened.
-    Fact(Fact),
-    /// An effect whose moment has come.
-    Due(Effect),
-    /// A command that had to be prepared can be started.
-    Ready(Box<Ready>),
-    /// A command whose folder had to be made can be started.
-    Begin(Arc<Plan>, Box<CommandRequest>),
-    /// A turn of a model that works with tools ended.
-    Worked(Box<TurnEnd>),
-    /// Protected files were looked at before a part of judging.
-    Looked(Box<(Effect, Result<SeenFiles, Vec<String>>)>),
-    /// An input, with what was looked at before it was handed on.
-    FilesLooked(Vec<Fact>),
-    /// The outputs that the prompt of a turn quotes were read.
-    UpstreamRead {
-        turn: TurnId,
-        /// The outputs, by turn.
-        said: UpstreamOutputs,
-    },
-    /// The executor cannot do its own part, in which nobody who works or judges has a share.
-    Broken(WorkError),
-    /// Programs at work were looked at.
-    ProgramsSeen(WatchedPrograms),
-    /// An audit has looked at the files.
-    AuditLooked {
-        /// The number of the audit.
-        number: u32,
-        /// The files as the audit saw them.
-        looks: Looks,
-    },
-}
-
-/// The command of an effect that can be started, or what comes of it that it cannot.
-pub struct Ready {
-    /// The effect that the command is for.
-    pub effect: Effect,
-    pub command: Result<CommandRequest, Box<Fact>>,
-}
-
-/// Where messages for the loop are handed in.
-pub type Sender = mpsc::UnboundedSender<Message>;
-
 /// Everything outside of the loop.
 pub struct Executor {
-    pub folder: RunFolder,
+    /// The things by which work reaches the world.
+    pub context: WorkContext,
     pub programs: AgentBackends,
-    pub sender: Sender,
-    /// The commands at work.
-    pub runner: Runner,
     /// The processes of running turns.
     pub processes: BTreeMap<TurnId, ProcessRef>,
-    pub model_turns: HashMap<TurnId, AbortHandle>,
     /// Agents that are not offered tools any more.
     pub without_tools: AgentsWithoutTools,
-    /// The files that must not change while the session lives.
-    pub protection: Arc<Protection>,
     /// The rules for what the session's processes may see and change.
     pub confiner: Confiner,
-    /// The folders of isolated tasks, and what was accepted of their work.
-    pub worktrees: Worktrees,
-    /// The results of checks on commits that nobody has worked on.
-    pub seen_on: Arc<std::sync::Mutex<SeenOn>>,
-    /// The guards of the parts of judging that are at work.
-    pub guards: HashMap<WorkId, Guard>,
-    /// How many parts of judging were ever begun.
-    pub judgings: u64,
-    pub begun: Begun,
     /// The state of files before each turn in flight.
     pub before: HashMap<TurnId, TurnBaseline>,
-    /// The tasks of turns that have ended and whose files are still looked at: alive as long as they are.
-    pub looked_at: Vec<Weak<TaskId>>,
     /// The frozen missions of the run.
     pub frozen: Vec<Frozen>,
     pub progress: TurnProgress,
     /// Turns at work whose agents may fall silent.
     pub stalls: StallDetector,
     pub programs_at_work: ProgramWatch,
-    background: Vec<AbortHandle>,
+    /// The work that a stop ends, each with its effect.
+    work: Vec<(Effect, AbortHandle)>,
     /// The deliveries of notifications that are under way.
     pub deliveries: Vec<AbortHandle>,
-    /// Where commands are handed in by what works beside the loop, which takes them.
-    pub commands: Commands,
-    /// The plan by which the last command or turn was started.
-    pub newest_plan: Option<Arc<Plan>>,
     /// Folders for messages that no turn uses.
     pub messages: MessageFolders,
     /// The outputs that were read for prompts.
@@ -151,38 +90,20 @@ pub struct Executor {
 }
 
 impl Executor {
-    pub fn new(
-        folder: RunFolder,
-        supervisor: supervisor::Client,
-        programs: AgentBackends,
-        sender: Sender,
-        commands: Commands,
-    ) -> Self {
+    pub fn new(context: WorkContext, supervisor: supervisor::Client, programs: AgentBackends) -> Self {
         Self {
-            frozen: frozen(&folder),
-            protection: Arc::new(Protection::none()),
+            frozen: frozen(&context.folder),
+            context,
             confiner: Confiner::default(),
-            worktrees: Worktrees::at_rest(&folder),
-            seen_on: Arc::default(),
-            guards: HashMap::new(),
-            judgings: 0,
-            begun: Begun::default(),
             before: HashMap::new(),
-            looked_at: Vec::new(),
-            folder,
             programs,
-            sender,
-            runner: Runner::default(),
             processes: BTreeMap::new(),
-            model_turns: HashMap::new(),
             without_tools: AgentsWithoutTools::default(),
             progress: TurnProgress::default(),
             stalls: StallDetector::default(),
             programs_at_work: ProgramWatch::default(),
-            background: Vec::new(),
+            work: Vec::new(),
             deliveries: Vec::new(),
-            commands,
-            newest_plan: None,
             messages: MessageFolders::default(),
             upstream: Remembered::default(),
             draining: None,
@@ -197,8 +118,8 @@ impl Executor {
     /// Tells the supervisor where exits are recorded.
     pub fn open(&mut self) -> Result<(), RunError> {
         self.send(&SupervisorCommand::Open {
-            exits_log: self.folder.exits(),
-            socket: self.folder.supervisor_socket(),
+            exits_log: self.context.folder.exits(),
+            socket: self.context.folder.supervisor_socket(),
         })
     }
 
@@ -211,7 +132,7 @@ impl Executor {
 
     /// Whether the supervisor has anything to do for this session.
     pub fn something_runs(&self) -> bool {
-        self.runner.at_work().next().is_some()
+        self.context.at_work().runner.at_work().next().is_some()
     }
 
     /// Asks the supervisor for a sign of life. Called once in a while.
@@ -251,10 +172,10 @@ impl Executor {
         let mut warnings = Vec::new();
         let prompt = worker_prompt::compose(state, turn.task, said, &mut warnings);
         for warning in warnings {
-            self.post(Fact::Warn(warning));
+            self.context.post(Fact::Warn(warning));
         }
         let (prompt, cues) = middleware::before(&state.plan, turn.task, prompt);
-        let path = self.folder.spool_file(&SpoolName::Prompt(turn));
+        let path = self.context.folder.spool_file(&SpoolName::Prompt(turn));
         spool::write(&path, prompt.as_bytes())?;
         Ok(Prompt {
             turn,
@@ -279,7 +200,7 @@ impl Executor {
     }
 
     /// Performs an effect whose record is durable.
-    pub fn perform(&mut self, state: &State, effect: Effect) -> Result<(), RunError> {
+    pub fn perform(&mut self, state: &State, mut effect: Effect) -> Result<(), RunError> {
         match effect {
             Effect::StopAll => return self.stop_all(),
             Effect::Deliver {
@@ -300,36 +221,108 @@ impl Executor {
         if self.stopping || !may_be_made(state, &effect) {
             return Ok(());
         }
-        match self.guard(state, effect) {
-            Some(effect) => self.perform_guarded(state, effect),
-            None => Ok(()),
-        }
-    }
-
-    /// Performs an effect that is wanted, while protected files are as they must be.
-    pub fn perform_guarded(&mut self, state: &State, mut effect: Effect) -> Result<(), RunError> {
-        if self.stopping || !may_be_made(state, &effect) {
-            return Ok(());
-        }
         if let Some(at) = not_before(&mut effect) {
-            self.later(at, effect);
+            let pause = scaled(at.since(Timestamp::now()).as_duration());
+            self.begin(effect, async move {
+                tokio::time::sleep(pause).await;
+                Err(Undone::NotNow)
+            });
             return Ok(());
         }
+        let context = self.context.clone();
         match effect {
             effect @ Effect::Ask { .. } => self.ask(state, effect),
-            Effect::RunTurn { turn, .. } => return self.run_turn(state, turn),
-            Effect::NoteFiles { turn, starts, shared } => self.snapshot_files(state, turn, starts, shared),
-            Effect::Audit { number } => self.audit(state, number),
-            Effect::DeliverWork { merge } => {
-                let (worktrees, plan) = (self.worktrees.clone(), state.plan.clone());
-                self.aside(move || Message::Fact(Fact::WorkDelivered(worktrees.deliver(&plan, merge))));
+            Effect::RunTurn { turn, .. } => match context.protection.untouched(&[PROGRAMS]) {
+                Some(_) => return self.run_turn(state, turn),
+                None => drop(tokio::spawn(async move {
+                    let looks = context.clone();
+                    let look = blocking(move || drop(looks.look_at_protected(vec![PROGRAMS])));
+                    let looked = look.await.map_or_else(Message::Broken, |()| Message::Turn(turn));
+                    // The loop holds the receiver as long as it lives.
+                    let _ = context.sender.send(looked);
+                })),
+            },
+            Effect::NoteFiles { turn, starts, shared } => {
+                let is_isolated = state.plan.task(turn.task).is_isolated();
+                let known = is_isolated.then(|| state.committed(turn.task));
+                let commands = self.task_commands(&state.plan, turn.task, turn.attempt);
+                self.begin(
+                    effect,
+                    note_files(context, commands, (turn, starts, shared), known),
+                );
             }
-            Effect::Job { turn, job } => return self.run_job(state, turn, job),
+            Effect::Audit { number } => {
+                let commands = self.task_commands(&state.plan, TaskId(0), 0);
+                self.begin(effect, audit(context, commands, (number, state.audited_work())));
+            }
+            Effect::DeliverWork { merge } => {
+                let plan = state.plan.clone();
+                self.spawn(effect, async move {
+                    let delivered = blocking(move || context.worktrees.deliver(&plan, merge)).await?;
+                    Ok(Fact::WorkDelivered(delivered))
+                });
+            }
+            Effect::Job { turn, job } => self.run_job(state, turn, job),
             Effect::KillTurn { turn, idle } => return self.kill_turn(state, turn, idle),
             Effect::StopTask(task) => return self.stop_task(task),
             Effect::PreparePrompt(_) | Effect::StopAll | Effect::Deliver { .. } | Effect::File { .. } => {}
         }
         Ok(())
+    }
+
+    /// Begins work of a task that is neither a turn nor a question to an agent.
+    fn run_job(&mut self, state: &State, turn: TurnId, job: Job) {
+        let (plan, task, context) = (&state.plan, turn.task, self.context.clone());
+        let order = JobOrder {
+            turn,
+            job,
+            commands: self.task_commands(plan, task, turn.attempt),
+        };
+        let (given, task_state) = (order.clone(), state.task(task));
+        let mut makes_folder = None;
+        let work: JobWork = match job {
+            Job::Scan { .. } => Box::pin(scan(context, given, IdleAnswer::asked(state, task))),
+            Job::Artifacts(dependency) => Box::pin(artifacts(plan.clone(), dependency)),
+            Job::Baseline => {
+                makes_folder = plan.task(task).is_isolated().then(|| state.committed(task));
+                Box::pin(baseline(context, given))
+            }
+            Job::Look(at) => {
+                let control = task_state.attempt.looks.control();
+                let known = control.map(|seen| seen.key).collect();
+                Box::pin(look(context, given, (at, sides(state, turn)), known))
+            }
+            Job::Finish(command) => Box::pin(finish(context, given, command)),
+            Job::Check(at) => Box::pin(check(context, given, (task, at), task_state.reruns(job))),
+            Job::PeerCheck(of, at) => Box::pin(check(context, given, (of, at), task_state.reruns(job))),
+            Job::Grade(round) => {
+                let said = |id| (state.current_turn(id), state.task(id).output.clone());
+                let grading = Grading {
+                    commands: given.commands,
+                    round,
+                    judged: state.judged(task).map(said).collect(),
+                };
+                Box::pin(async move { Ok(grading.run(&context.commands).await?) })
+            }
+            Job::Stage(step, round) => Box::pin(stage(context, given, task_state.clone(), (step, round))),
+            Job::Merge(_) => {
+                let has_worked = task_state.attempt.number > 1 || task_state.attempt.turn > 0;
+                Box::pin(merge(context, given, has_worked.then(|| state.committed(task))))
+            }
+            Job::Approver { number, approver } => match approver_command(state, task, approver) {
+                Some(command) => Box::pin(ask_approver(context, given, (number, approver), command)),
+                // Agents are asked as agents are; people answer by themselves.
+                None => return,
+            },
+        };
+        let is_confined = self.confiner.holds(plan, CommandOwner::Task(task));
+        let (effect, context) = (Effect::Job { turn, job }, self.context.clone());
+        let work = jobs::job(context, order, (is_confined, makes_folder), work);
+        match job {
+            // What it has merged is to be heard of, even where the run stops.
+            Job::Merge(_) => drop(self.spawn(effect, work)),
+            _ => self.begin(effect, work),
+        }
     }
 
     /// After the effects of a turn of the loop: what can be done for all of them at once.
@@ -340,55 +333,40 @@ impl Executor {
         }
     }
 
-    /// Starts a command that had to be prepared, if it is still wanted.
-    pub fn start_ready(&mut self, state: &State, ready: Ready) -> Result<(), RunError> {
-        let Ready { effect, command } = ready;
-        if self.stopping || !may_be_made(state, &effect) {
-            return Ok(());
-        }
-        match command {
-            Ok(request) => self.start(&state.plan, request),
-            Err(input) => {
-                self.post(*input);
-                Ok(())
-            }
-        }
-    }
-
-    /// Hands an input to the loop.
-    pub fn post(&self, input: Fact) {
-        // The loop holds the receiver as long as it lives; after it this is of no use.
-        let _ = self.sender.send(Message::Fact(input));
-    }
-
-    /// Does something on a thread that may wait for the disk, and hands what comes of it to the loop.
-    pub fn aside(&self, work: impl FnOnce() -> Message + Send + 'static) {
-        let sender = self.sender.clone();
-        tokio::task::spawn_blocking(move || {
-            // After the loop has ended nothing is taken.
-            let _ = sender.send(work());
-        });
-    }
-
-    /// Does something beside the loop until a stop ends it, and hands what comes of it to the loop.
-    pub fn beside(&mut self, work: impl Future<Output = Result<Message, WorkError>> + Send + 'static) {
-        let sender = self.sender.clone();
-        let work = tokio::spawn(async move {
+    /// Does work beside the loop, which hears of its end.
+    fn spawn(
+        &self,
+        effect: Effect,
+        work: impl Future<Output = Result<Fact, Undone>> + Send + 'static,
+    ) -> AbortHandle {
+        let context = self.context.clone();
+        tokio::spawn(async move {
+            let undone = match work.await {
+                Ok(fact) => return context.post(fact),
+                Err(Undone::NotNow) => Message::Due(effect),
+                Err(Undone::Broken(why)) => Message::Broken(why),
+            };
             // The loop holds the receiver as long as it lives.
-            let _ = sender.send(work.await.unwrap_or_else(Message::Broken));
-        });
-        self.background.retain(|work| !work.is_finished());
-        self.background.push(work.abort_handle());
+            let _ = context.sender.send(undone);
+        })
+        .abort_handle()
     }
 
-    /// Runs blocking work on the pool; its input reaches the loop.
+    /// Begins work that a stop ends.
+    pub fn begin(
+        &mut self,
+        effect: Effect,
+        work: impl Future<Output = Result<Fact, Undone>> + Send + 'static,
+    ) {
+        let work = self.spawn(effect.clone(), work);
+        self.work.retain(|(_, work)| !work.is_finished());
+        self.work.push((effect, work));
+    }
+
+    /// Runs blocking work on the pool; its facts reach the loop, even where the run stops.
     pub fn blocking(&mut self, work: impl FnOnce() -> Vec<Fact> + Send + 'static) {
-        let sender = self.sender.clone();
-        tokio::task::spawn_blocking(move || {
-            for input in work() {
-                let _ = sender.send(Message::Fact(input));
-            }
-        });
+        let context = self.context.clone();
+        tokio::task::spawn_blocking(move || work().into_iter().for_each(|fact| context.post(fact)));
     }
 
     /// The line to an agent for one call.
@@ -429,12 +407,16 @@ impl Executor {
     /// Takes over what outlived an earlier session.
     pub fn adopt(&mut self, state: &State, adopted: Adopted, inputs: &mut Vec<Fact>) {
         let plan = &state.plan;
-        self.runner.is_taken_up_to(adopted.next_key.saturating_sub(1));
+        let next = adopted.next_key.saturating_sub(1);
+        self.context.at_work().runner.is_taken_up_to(next);
         for (key, running) in adopted.running {
             let turn = running.turn;
             self.remember_kept(state, turn);
-            let outputs = self.task_commands(plan, turn.task, turn.attempt).turn_outputs(turn);
-            self.runner.adopt(key, turn, running.process.clone(), outputs);
+            let outputs = self
+                .task_commands(plan, turn.task, turn.attempt)
+                .turn_outputs(turn);
+            let process = running.process.clone();
+            self.context.at_work().runner.adopt(key, turn, process, outputs);
             self.processes.insert(turn, running.process.clone());
             if !running.known {
                 let process = Some(running.process);
@@ -452,9 +434,8 @@ impl Executor {
     /// # Errors
     /// When it did not end in order; whatever could be found of what it held is gone all the same.
     pub async fn close(&mut self) -> io::Result<()> {
-        for task in self.background.iter().chain(&self.deliveries) {
-            task.abort();
-        }
+        self.work.iter().for_each(|(_, work)| work.abort());
+        self.deliveries.iter().for_each(AbortHandle::abort);
         // It has nothing to tell any more that the run would wait for.
         let ended = self.supervisor.shutdown().await.map(drop);
         if ended.is_err() {
@@ -465,9 +446,7 @@ impl Executor {
 
     /// The supervisor is gone, or as good as gone: ends it and what it held, so that nothing works on unseen. Blocks.
     pub fn end_what_is_left(&mut self) {
-        for task in &self.background {
-            task.abort();
-        }
+        self.work.iter().for_each(|(_, work)| work.abort());
         // The session ends with an error already, and the next one looks again.
         let _ = self.left().end_within(LAST_CHANCE);
         self.processes.clear();
@@ -487,27 +466,23 @@ impl Executor {
         }
     }
 
-    pub fn later(&mut self, at: Timestamp, effect: Effect) {
-        let pause = scaled(at.since(Timestamp::now()).as_duration());
-        self.beside(async move {
-            tokio::time::sleep(pause).await;
-            Ok(Message::Due(effect))
-        });
-    }
-
     /// Running turns are ended and count as lost; checks and reviews are dropped, they are simply done again.
     fn stop_all(&mut self) -> Result<(), RunError> {
         self.stopping = true;
-        for task in self.background.drain(..) {
-            task.abort();
-        }
-        let turns = std::mem::take(&mut self.model_turns);
+        self.work.drain(..).for_each(|(_, work)| work.abort());
+        let turns = std::mem::take(&mut self.context.at_work().model_turns);
         for (turn, task) in turns {
             task.abort();
-            self.post(Fact::TurnEnded(Box::new(TurnEnd::interrupted(turn))));
+            self.context
+                .post(Fact::TurnEnded(Box::new(TurnEnd::interrupted(turn))));
         }
         // A delivery is not the run's work: it ends within its own time-out.
-        for (key, owner) in self.runner.keys(|owner| owner != CommandOwner::Nobody) {
+        let at_work = self
+            .context
+            .at_work()
+            .runner
+            .keys(|owner| owner != CommandOwner::Nobody);
+        for (key, owner) in at_work {
             let grace_ms = if matches!(owner, CommandOwner::Turn(_)) {
                 GRACE.0
             } else {
@@ -518,9 +493,14 @@ impl Executor {
         Ok(())
     }
 
-    /// Ends what runs for one task. What comes back of it is too late by then, and means nothing.
+    /// Ends what runs for one task. What comes back of it is too late by then, and means nothing but for what it used.
     fn stop_task(&mut self, task: TaskId) -> Result<(), RunError> {
-        self.model_turns.retain(|turn, request| {
+        for (effect, work) in &self.work {
+            if matches!(effect, Effect::Job { turn, .. } if turn.task == task) {
+                work.abort();
+            }
+        }
+        self.context.at_work().model_turns.retain(|turn, request| {
             if turn.task == task {
                 request.abort();
             }
@@ -531,7 +511,8 @@ impl Executor {
 
     /// Ends the commands of some owners.
     pub fn terminate(&mut self, is_meant: impl Fn(CommandOwner) -> bool) -> Result<(), RunError> {
-        for (key, _) in self.runner.keys(is_meant) {
+        let meant = self.context.at_work().runner.keys(is_meant);
+        for (key, _) in meant {
             let grace_ms = GRACE.0;
             self.send(&SupervisorCommand::Terminate { key, grace_ms })?;
         }
@@ -552,32 +533,21 @@ impl Executor {
     }
 }
 
+/// The command that is asked for an approval that a task waits for; `None` where the approver is none.
+fn approver_command(state: &State, task: TaskId, approver: u32) -> Option<Box<str>> {
+    let waiting = state.task(task).hold()?;
+    let mut approvals = state.plan.task(task).approvals.iter();
+    let approval = approvals.find(|approval| waiting.gate == approval.gate)?;
+    match approval.approvers.get(approver as usize)? {
+        ApproverPlan::Command(command) => Some(command.clone()),
+        ApproverPlan::Agent(_) | ApproverPlan::Person(_) => None,
+    }
+}
+
 /// Takes from an effect the moment before which it is not to be performed.
 fn not_before(effect: &mut Effect) -> Option<Timestamp> {
     match effect {
         Effect::RunTurn { not_before, .. } | Effect::Ask { not_before, .. } => not_before.take(),
         _ => None,
-    }
-}
-
-/// Randomness for a back-off, 0 to 1000: calls that failed in the same moment must not come back in the same moment.
-pub fn jitter() -> u16 {
-    fastrand::u16(0..=1000)
-}
-
-/// An environment problem in the middle of a run: nothing was started.
-pub fn not_reachable(turn: TurnId, why: impl Into<String>) -> Fact {
-    refused(turn, FailureClass::Unknown, why)
-}
-
-/// The fact that a turn cannot be begun, by class.
-pub fn refused(turn: TurnId, class: FailureClass, why: impl Into<String>) -> Fact {
-    Fact::TurnRequestFailed {
-        turn,
-        class,
-        before_effect: false,
-        message: why.into(),
-        retry_after: None,
-        jitter: 0,
     }
 }

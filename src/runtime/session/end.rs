@@ -25,7 +25,7 @@ impl Session {
                 _ = or_never(self.signals.as_mut().map(SessionSignals::next)) => break,
                 () = tokio::time::sleep_until(end) => break,
                 Some(request) = self.commands.recv() => {
-                    if self.executor.start(&self.state.plan, request).is_err() {
+                    if self.executor.start(&self.state, request).is_err() {
                         break;
                     }
                 }

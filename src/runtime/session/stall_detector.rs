@@ -8,7 +8,6 @@
 use std::collections::BTreeMap;
 use std::time::{Instant, SystemTime};
 
-use crate::executor::runner::CommandOwner;
 use crate::store::SpoolName;
 use rules::domain::{FailureClass, Millis, TurnId};
 use rules::engine::{Fact, State, TurnEnd, TurnUpdate};
@@ -49,10 +48,10 @@ impl Executor {
     /// Looks how long the agents at work have said nothing.
     pub fn look_for_silence(&mut self, state: &State, inputs: &mut Vec<Fact>) {
         let mut known = std::mem::take(&mut self.stalls.0);
-        known.retain(|turn, _| self.is_at_work(*turn));
-        let commands = self.runner.at_work().filter_map(CommandOwner::as_turn);
+        let turns = self.context.at_work().turns();
+        known.retain(|turn, _| turns.contains(turn));
         let now = Instant::now();
-        for turn in commands.chain(self.model_turns.keys().copied()) {
+        for turn in turns {
             let silence = known.entry(turn).or_insert_with(|| Silence {
                 since: now,
                 sign: self.last_sign(turn),
@@ -93,14 +92,6 @@ impl Executor {
         self.stalls.0 = known;
     }
 
-    pub fn is_at_work(&self, turn: TurnId) -> bool {
-        self.model_turns.contains_key(&turn)
-            || self
-                .runner
-                .at_work()
-                .any(|owner| owner == CommandOwner::Turn(turn))
-    }
-
     fn last_sign(&self, turn: TurnId) -> Option<SystemTime> {
         let names = [
             SpoolName::Out(turn),
@@ -109,7 +100,7 @@ impl Executor {
             SpoolName::TurnTools(turn),
         ];
         let written = |name| {
-            let found = std::fs::symlink_metadata(self.folder.spool_file(&name)).ok()?;
+            let found = std::fs::symlink_metadata(self.context.folder.spool_file(&name)).ok()?;
             found.modified().ok()
         };
         names.into_iter().filter_map(written).max()
@@ -117,7 +108,8 @@ impl Executor {
 
     /// When the agent's process, or a command that is part of its work, last printed something.
     fn last_word(&self, turn: TurnId) -> Option<SystemTime> {
-        let tools = self.runner.tools_of(turn);
+        let at_work = self.context.at_work();
+        let tools = at_work.runner.tools_of(turn);
         let processes = self.processes.get(&turn).into_iter().chain(tools);
         let outputs = processes.flat_map(|process| {
             let identity = self.identity_of(process);
@@ -134,7 +126,8 @@ impl Executor {
         if let Some(silence) = self.stalls.0.get_mut(&turn) {
             silence.killed = Some(idle);
         }
-        if let Some(request) = self.model_turns.remove(&turn) {
+        let request = self.context.at_work().model_turns.remove(&turn);
+        if let Some(request) = request {
             request.abort();
             let why = format!("killed after {idle} without a word");
             let end = TurnEnd {

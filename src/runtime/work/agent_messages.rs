@@ -63,8 +63,9 @@ impl Executor {
         let secrets = self.programs.secrets();
         let mut heard = std::mem::take(&mut self.progress);
         heard.retain(|turn, _| self.processes.contains_key(turn));
-        for turn in self.runner.at_work().filter_map(CommandOwner::as_turn) {
-            let folder = self.folder.spool_file(&SpoolName::Drop(turn));
+        let at_work = self.context.at_work();
+        for turn in at_work.runner.at_work().filter_map(CommandOwner::as_turn) {
+            let folder = self.context.folder.spool_file(&SpoolName::Drop(turn));
             if let Some(text) = heard.entry(turn).or_default().anew(&folder, &secrets) {
                 inputs.push(Fact::TurnProgress(turn, TurnUpdate::Activity { summary: text }));
             }

@@ -10,11 +10,15 @@ mod command;
 mod grading;
 mod scoring;
 
+use std::pin::Pin;
+use std::sync::Arc;
+
 use crate::agents::cassette;
 use crate::agents::endpoint::Endpoint;
 use crate::agents::model::{Image, ModelRequest};
 use crate::agents::transport::Transport;
 use crate::executor::error::WorkError;
+use crate::executor::runner::CommandOwner;
 use crate::executor::spool::{self, read_output};
 use crate::executor::task_command::TaskCommands;
 use crate::review::fence::TextExcerpt;
@@ -26,20 +30,24 @@ use crate::review::verdict::{self, JudgeReply};
 use crate::review::{self, rubric};
 use crate::store::{AskFile, RunFolder, SpoolName};
 use rules::domain::{AgentId, Answer, AskId, FailureClass, Millis, Purpose, Timestamp};
-use rules::engine::{AskFailure, AskReply, Effect, Fact, ReplyRef, State, TaskState, prior_points, reprompt};
+use rules::engine::{
+    AskFailure, AskReply, Effect, Fact, ReplyRef, State, TaskState, WorkId, prior_points, reprompt,
+};
 use rules::judging::parser::Quoted;
 use rules::mission::Panel;
 
 use super::agent_backends::{AgentsWithoutTools, Backend};
 use super::calls::review_timeout;
+use super::context::{Undone, WorkContext, blocking};
 use super::reply::{self, ReplyFiles, ask_failure, nothing, unasked, write_judgement};
 use super::review_context::{Case, Judged, judged};
-use super::reviewer_tools::{self, JudgeAnswer, ToolQuestion, ToolSession, ToolSessionSetup};
+use super::reviewer_tools::{self, ToolQuestion, ToolSession, ToolSessionSetup};
+use super::scan::files_of;
 use super::stages;
-use crate::runtime::session::effects::{Executor, Message};
+use crate::runtime::isolation::guard::guarded;
+use crate::runtime::session::effects::Executor;
 
 /// One call to an agent, with what it is about as it stood when the call was decided on.
-#[derive(Clone)]
 struct Call {
     id: AskId,
     purpose: Purpose,
@@ -77,28 +85,6 @@ impl AskInput {
 }
 
 impl Executor {
-    /// The call with the state of its subject now.
-    fn call(
-        &self,
-        state: &State,
-        (id, purpose, agent): (AskId, Purpose, AgentId),
-        strict: Option<String>,
-    ) -> Call {
-        Call {
-            id,
-            purpose,
-            agent,
-            strict,
-            commands: self.task_commands(&state.plan, id.task, state.task(id.task).attempt.number),
-            task: state.task(id.task).clone(),
-            dependency: purpose.dependency().map(|id| state.task(id).clone()),
-            judged: match purpose {
-                Purpose::Grade { .. } => judged(state, id.task),
-                _ => Vec::new(),
-            },
-        }
-    }
-
     /// Begins a call to an agent.
     pub fn ask(&mut self, state: &State, effect: Effect) {
         let Effect::Ask {
@@ -111,40 +97,69 @@ impl Executor {
         else {
             return;
         };
-        let call = self.call(state, (id, purpose, agent), strict.clone());
-        match self.programs.get(agent) {
+        let (plan, task) = (&state.plan, state.task(id.task));
+        let call = Arc::new(Call {
+            id,
+            purpose,
+            agent,
+            strict: strict.clone(),
+            commands: self.task_commands(plan, id.task, task.attempt.number),
+            task: task.clone(),
+            dependency: purpose.dependency().map(|id| state.task(id).clone()),
+            judged: match purpose {
+                Purpose::Grade { .. } => judged(state, id.task),
+                _ => Vec::new(),
+            },
+        });
+        let (asked, context) = (call.clone(), self.context.clone());
+        let reply: Asking = match self.programs.get(agent) {
             Err(why) => {
                 let failed = AskFailure {
                     never_began: true,
                     ..ask_failure(FailureClass::ProviderAuth, why.to_string())
                 };
-                self.post(failure(id, failed));
+                return context.post(failure(id, failed));
             }
-            Ok(Backend::Command(agent)) => {
-                let sender = self.sender.clone();
-                self.prepare(effect, move || call.prepare_command(&agent, sender));
-            }
-            Ok(Backend::Echo) => self.blocking(move || call.echo()),
+            Ok(Backend::Command(agent)) => Box::pin(asked.ask_command(context, agent)),
+            Ok(Backend::Echo) => Box::pin(asked.ask_echo(context)),
             Ok(Backend::Model(endpoint)) => match self.line(agent, &endpoint, call.on_record()) {
-                Err(message) => self.post(failure(id, unasked(message))),
+                Err(why) => return context.post(failure(id, unasked(why))),
                 Ok(line) => {
-                    let (sender, without_tools) = (self.sender.clone(), self.without_tools.clone());
-                    self.beside(async move {
-                        // After the loop has ended it is of no use.
-                        let tell = |input| drop(sender.send(Message::Fact(input)));
-                        let replied = match call.prepare(without_tools, line.is_on_record()).await {
-                            Ok((handed_over, asked)) => {
-                                handed_over.into_iter().for_each(tell);
-                                call.ask_model(&line, &endpoint, asked, tell).await
-                            }
-                            Err(why) => call.failed(why),
-                        };
-                        Ok(Message::Fact(replied))
-                    });
+                    let without_tools = self.without_tools.clone();
+                    Box::pin(asked.ask_model(context, line, endpoint, without_tools))
                 }
             },
-        }
+        };
+        let is_confined = self.confiner.holds(plan, CommandOwner::Task(id.task));
+        self.begin(effect, ask(self.context.clone(), call, is_confined, reply));
     }
+}
+
+/// The reply of an agent, which has not been asked yet.
+type Asking = Pin<Box<dyn Future<Output = Result<Fact, WorkError>> + Send>>;
+
+/// Asks an agent; one that judges while protected files are as they must be. `is_confined`: whether mounts hold files for it.
+async fn ask(
+    context: WorkContext,
+    call: Arc<Call>,
+    is_confined: bool,
+    reply: Asking,
+) -> Result<Fact, Undone> {
+    let (plan, task) = (call.commands.plan.clone(), call.id.task);
+    let judged = (plan.clone(), WorkId::ask(call.id), is_confined);
+    let reply = async { Ok(reply.await.unwrap_or_else(|why| failure(call.id, unasked(why)))) };
+    let reply = match call.purpose.is_judging() {
+        true => guarded(&context, judged, reply).await?,
+        false => reply.await.map_err(Undone::Broken)?,
+    };
+    let is_about_files = call.purpose.sees_the_work() && plan.task(task).names_files();
+    if is_about_files && matches!(reply, Fact::AskReplied(_)) {
+        // What it judged must be what there is.
+        let files = blocking(move || files_of(&plan, task)).await?;
+        let attempt = call.task.attempt.number;
+        context.post(Fact::FilesSeen { task, attempt, files });
+    }
+    Ok(reply)
 }
 
 impl Call {
@@ -254,19 +269,17 @@ impl Call {
         .map_err(WorkError::lost("what the agent said is lost"))
     }
 
-    /// An agent that repeats its question has no word of its own. Blocks.
-    fn echo(&self) -> Vec<Fact> {
-        let reply = self.path(AskFile::Reply);
-        let written = self.write_request().and_then(|asked| {
-            let judgement = self.path(AskFile::Judgement);
-            let judgement = write_judgement(&judgement, &asked.judgement)?;
-            let written = reply::write(&reply, &asked.prompt.joined())?;
-            Ok((written, judgement, self.handed_over()?))
+    /// An agent that repeats its question has no word of its own.
+    async fn ask_echo(self: Arc<Self>, context: WorkContext) -> Result<Fact, WorkError> {
+        let call = self.clone();
+        let written = blocking(move || {
+            let asked = call.write_request()?;
+            let judgement = write_judgement(&call.path(AskFile::Judgement), &asked.judgement)?;
+            let file = reply::write(&call.path(AskFile::Reply), &asked.prompt.joined())?;
+            Ok::<_, WorkError>((file, judgement, call.handed_over()?))
         });
-        let (file, judgement, handed_over) = match written {
-            Ok(written) => written,
-            Err(why) => return vec![self.failed(why)],
-        };
+        let (file, judgement, handed_over) = written.await??;
+        handed_over.into_iter().for_each(|fact| context.post(fact));
         let reply = ReplyRef {
             file: file.unwrap_or_else(nothing),
             model: None,
@@ -274,18 +287,30 @@ impl Call {
             tools: None,
             judgement,
         };
-        let replied = self.came_to(Ok((verdict::of_echo(self.purpose), reply)));
-        handed_over.into_iter().chain([replied]).collect()
+        Ok(self.came_to(Ok((verdict::of_echo(self.purpose), reply))))
     }
 
-    /// Asks a model; one that grades files may look at them. What comes back; what a person should know is told.
+    /// Asks a model; one that grades files may look at them.
     async fn ask_model(
-        &self,
-        line: &Transport,
-        endpoint: &Endpoint,
-        (asked, session): (AskInput, Option<ToolSession>),
-        tell: impl Fn(Fact),
-    ) -> Fact {
+        self: Arc<Self>,
+        context: WorkContext,
+        line: Transport,
+        endpoint: Box<Endpoint>,
+        without_tools: AgentsWithoutTools,
+    ) -> Result<Fact, WorkError> {
+        let (call, is_on_record) = (self.clone(), line.is_on_record());
+        let prepared = blocking(move || {
+            let asked = call.write_request()?;
+            // Who is shown pictures is asked about them, not about files.
+            let session = if call.purpose.sees_the_work() && asked.pictures.is_empty() {
+                call.offer(&without_tools, is_on_record, &asked.judgement)?
+            } else {
+                None
+            };
+            Ok::<_, WorkError>((call.handed_over()?, asked, session))
+        });
+        let (handed_over, asked, session) = prepared.await??;
+        handed_over.into_iter().for_each(|fact| context.post(fact));
         let AskInput {
             prompt,
             judgement,
@@ -295,8 +320,8 @@ impl Call {
         let images = pictures.iter();
         let agent = self.commands.plan.agent(self.agent);
         let question = ToolQuestion {
-            line,
-            endpoint,
+            line: &line,
+            endpoint: &endpoint,
             request: ModelRequest {
                 system: Some(prompt.system).filter(|system| !system.is_empty()),
                 images: images
@@ -309,8 +334,12 @@ impl Call {
         };
         let answered = reviewer_tools::ask(question, session.as_ref()).await;
         let warnings = endpoint.untold().into_iter().chain(answered.warning.clone());
-        warnings.map(Fact::Warn).for_each(tell);
-        self.read_model(answered, judgement, endpoint).await
+        warnings.for_each(|warning| context.post(Fact::Warn(warning)));
+        let place = place(&self.commands.folder, self.id);
+        let reader = self.clone();
+        let parse = move |reply: JudgeReply<'_>, said: &Quoted| reader.read(reply, said);
+        let read = reply::of_model(answered, judgement, &endpoint, place, parse).await;
+        Ok(self.came_to(read))
     }
 
     /// Why the question is asked once more; `None` where it is asked for the first time.
@@ -336,29 +365,9 @@ impl Call {
         }
     }
 
-    /// The prompt, the tools, and the record of the handoff.
-    async fn prepare(
-        &self,
-        without_tools: AgentsWithoutTools,
-        is_on_record: bool,
-    ) -> Result<(Option<Fact>, (AskInput, Option<ToolSession>)), WorkError> {
-        let call = self.clone();
-        let prepared = tokio::task::spawn_blocking(move || {
-            let asked = call.write_request()?;
-            // Who is shown pictures is asked about them, not about files.
-            let session = if call.purpose.sees_the_work() && asked.pictures.is_empty() {
-                call.offer(&without_tools, is_on_record, &asked.judgement)?
-            } else {
-                None
-            };
-            Ok((call.handed_over()?, (asked, session)))
-        });
-        prepared.await?
-    }
-
     /// The tools that the agent may look with; `None` where it gets none. Blocks.
     fn offer(
-        &self,
+        self: &Arc<Self>,
         without_tools: &AgentsWithoutTools,
         is_on_record: bool,
         judgement: &Judgement,
@@ -402,20 +411,6 @@ impl Call {
         verdict::of_ask(self.purpose, (self.panel(), bar), reply, said)
     }
 
-    async fn read_model(&self, answered: JudgeAnswer, judgement: Judgement, endpoint: &Endpoint) -> Fact {
-        let (id, reader) = (self.id, self.clone());
-        let parse = move |reply: JudgeReply<'_>, said: &Quoted| reader.read(reply, said);
-        let read = reply::of_model(
-            answered,
-            judgement,
-            endpoint,
-            place(&self.commands.folder, id),
-            parse,
-        )
-        .await;
-        self.came_to(read)
-    }
-
     fn came_to(&self, read: Result<(Answer, ReplyRef), AskFailure>) -> Fact {
         match read {
             Ok((answer, reply)) => Fact::AskReplied(AskReply {
@@ -427,10 +422,6 @@ impl Call {
             }),
             Err(failed) => failure(self.id, failed),
         }
-    }
-
-    fn failed(&self, why: WorkError) -> Fact {
-        failure(self.id, unasked(why))
     }
 }
 

@@ -17,12 +17,13 @@ use crate::executor::task_command::{CommandWork, TaskCommands};
 use crate::review::evidence;
 use crate::store::SpoolName;
 use rules::domain::TaskId;
-use rules::engine::{AuditEvidence, AuditReport, CheckResult, Fact, FileFact, Looks, State};
+use rules::engine::{AuditEvidence, AuditReport, AuditedWork, CheckResult, Fact, FileFact, Looks, State};
 use rules::mission::Plan;
 use rules::mission::model::Check;
 
-use crate::runtime::isolation::worktrees::{FolderUse, note_stored};
-use crate::runtime::session::effects::{Executor, Message};
+use super::context::{Undone, WorkContext, blocking};
+use super::folders::FolderUse;
+use crate::runtime::isolation::worktrees::note_stored;
 
 /// One command of an audit, with the checks that it answers for.
 struct Rerun {
@@ -32,133 +33,122 @@ struct Rerun {
     reruns: u32,
 }
 
-impl Executor {
-    /// Looks at the files of all accepted work.
-    pub fn audit(&mut self, state: &State, number: u32) {
-        let (plan, recorded) = (state.plan.clone(), recorded(state));
-        let merged = recorded.iter().find(|(id, _)| plan.task(*id).has_worktree());
-        let preparation = merged.map(|(id, _)| self.preparation(state, *id));
-        let look = move || {
-            let looks = look(&plan, &recorded);
-            Message::AuditLooked { number, looks }
-        };
-        let Some(preparation) = preparation else {
-            return self.aside(look);
-        };
-        self.beside(async move {
-            preparation.of_accepted(FolderUse::Audit).await?;
-            Ok(tokio::task::spawn_blocking(look).await?)
-        });
+/// Looks at the files of all accepted work, runs the checks that are due by what it sees, and looks again. `commands` are those of
+/// the run, for no task of it.
+pub async fn audit(
+    context: WorkContext,
+    commands: TaskCommands,
+    (number, work): (u32, Vec<AuditedWork>),
+) -> Result<Fact, Undone> {
+    let (plan, work) = (commands.plan.clone(), Arc::new(work));
+    let merged = work.iter().find(|work| plan.task(work.task).has_worktree());
+    if let Some(merged) = merged {
+        let commands = commands_of(&commands, merged, None);
+        context.accepted_folder(&commands, FolderUse::Audit).await?;
     }
-
-    /// Runs the checks that are due by what was seen, and hands in the report.
-    pub fn audit_looked(&mut self, state: &State, number: u32, looks: Looks) {
-        if !state.audit.out || state.audit.number != number {
-            return;
+    let (of, at) = (plan.clone(), work.clone());
+    let looks = blocking(move || look(&of, &at)).await?;
+    let due = work.iter().zip(&looks);
+    let due = due.flat_map(|(work, (_, seen))| work.checks_due(seen).map(move |check| (work, check)));
+    let due: Vec<_> = due.collect();
+    let ((reruns, files), runs_none) = (reruns(&commands, number, &due), due.is_empty());
+    let ends = run_all(&plan, &context.commands, reruns).await?;
+    let path = context.folder.spool_file(&SpoolName::AuditSeen(number));
+    let report = blocking(move || {
+        let mut seen = AuditEvidence {
+            looks,
+            ..AuditEvidence::default()
+        };
+        for (task, check, result) in ends {
+            seen.take(task, check, result);
         }
-        let due = state.checks_due(&looks);
-        let (commands, files) = self.reruns(state, number, &due);
-        let plan = state.plan.clone();
-        let recorded = recorded(state);
-        let runner = self.commands.clone();
-        let path = self.folder.spool_file(&SpoolName::AuditSeen(number));
-        self.beside(async move {
-            let ends = run_all(&plan, &runner, commands).await?;
-            let report = tokio::task::spawn_blocking(move || {
-                let mut seen = AuditEvidence {
-                    looks,
-                    ..AuditEvidence::default()
-                };
-                for (task, check, result) in ends {
-                    seen.take(task, check, result);
-                }
-                for (task, check) in files {
-                    let folder = plan.audited_workspace_of(task);
-                    seen.take(task, check, check::files(&plan, task, check, &folder));
-                }
-                if !due.is_empty() {
-                    seen.behind = look(&plan, &recorded);
-                }
-                let text = serde_json::to_vec(&seen).map_err(|error| error.to_string())?;
-                let report = AuditReport {
-                    number,
-                    file: Some(spool::write_sealed(&path, &text)?),
-                    seen: Some(Box::new(seen)),
-                };
-                Ok(Message::Fact(Fact::Audited(Box::new(report))))
+        for (task, check) in files {
+            let folder = plan.audited_workspace_of(task);
+            seen.take(task, check, check::files(&plan, task, check, &folder));
+        }
+        if !runs_none {
+            seen.behind = look(&plan, &work);
+        }
+        let text = serde_json::to_vec(&seen)?;
+        Ok(AuditReport {
+            number,
+            file: Some(spool::write_sealed(&path, &text)?),
+            seen: Some(Box::new(seen)),
+        })
+    });
+    let report: Result<_, WorkError> = report.await?;
+    Ok(Fact::Audited(Box::new(report?)))
+}
+
+/// The commands of audited work, in a folder if that is not the task's.
+fn commands_of(commands: &TaskCommands, work: &AuditedWork, folder: Option<PathBuf>) -> TaskCommands {
+    TaskCommands {
+        task: work.task,
+        attempt: work.attempt,
+        elsewhere: folder,
+        ..commands.clone()
+    }
+}
+
+/// The commands to be run, each distinct one once; and the checks that look at files.
+fn reruns(
+    commands: &TaskCommands,
+    number: u32,
+    due: &[(&AuditedWork, u32)],
+) -> (Vec<Rerun>, Vec<(TaskId, u32)>) {
+    let plan = &commands.plan;
+    let mut files = Vec::new();
+    let mut reruns: BTreeMap<(PathBuf, String, Option<TaskId>, u32, bool), Rerun> = BTreeMap::new();
+    for (work, check) in due {
+        let (task, check) = (work.task, *check);
+        let Some(declared) = check::declared(plan, task, check) else {
+            continue;
+        };
+        let (command, times) = match declared {
+            Check::FileExists { .. } => {
+                files.push((task, check));
+                continue;
+            }
+            Check::Command { command, .. } | Check::Metric { command, .. } => (command, declared.reruns()),
+        };
+        let number_of_run = reruns.len().try_into().unwrap_or(u32::MAX);
+        let output = SpoolName::Audit(number, number_of_run);
+        let of_task = commands_of(commands, work, Some(plan.audited_workspace_of(task)));
+        let Ok(mut job) = of_task.job(CommandWork::Check(check, output)) else {
+            continue;
+        };
+        job.label = format!("audit.{number}.{number_of_run}");
+        // One that asks for whom it runs is another command for each of them.
+        let own = command.contains("QUORUM_").then_some(task);
+        let timeout = job.timeout;
+        let rerun = reruns
+            .entry((job.cwd.clone(), command.clone(), own, times, job.sees_hidden))
+            .or_insert_with(|| Rerun {
+                job,
+                checks: Vec::new(),
+                reruns: times,
             });
-            report.await?
-        });
+        // Whoever gives it the most time decides.
+        rerun.job.timeout = rerun.job.timeout.max(timeout);
+        rerun.checks.push((task, check));
     }
-
-    /// The commands to be run, each distinct one once; and the checks that look at files.
-    fn reruns(&self, state: &State, number: u32, due: &[(TaskId, u32)]) -> (Vec<Rerun>, Vec<(TaskId, u32)>) {
-        let plan = &state.plan;
-        let mut files = Vec::new();
-        let mut commands: BTreeMap<(PathBuf, String, Option<TaskId>, u32, bool), Rerun> = BTreeMap::new();
-        for (task, check) in due {
-            let Some(declared) = check::declared(plan, *task, *check) else {
-                continue;
-            };
-            let (command, reruns) = match declared {
-                Check::FileExists { .. } => {
-                    files.push((*task, *check));
-                    continue;
-                }
-                Check::Command { command, .. } | Check::Metric { command, .. } => {
-                    (command, declared.reruns())
-                }
-            };
-            let number_of_run = commands.len().try_into().unwrap_or(u32::MAX);
-            let output = SpoolName::Audit(number, number_of_run);
-            let of_task = TaskCommands {
-                elsewhere: Some(plan.audited_workspace_of(*task)),
-                ..self.task_commands(plan, *task, state.task(*task).attempt.number)
-            };
-            let Ok(mut job) = of_task.job(CommandWork::Check(*check, output)) else {
-                continue;
-            };
-            job.label = format!("audit.{number}.{number_of_run}");
-            // One that asks for whom it runs is another command for each of them.
-            let own = command.contains("QUORUM_").then_some(*task);
-            let timeout = job.timeout;
-            let rerun = commands
-                .entry((job.cwd.clone(), command.clone(), own, reruns, job.sees_hidden))
-                .or_insert_with(|| Rerun {
-                    job,
-                    checks: Vec::new(),
-                    reruns,
-                });
-            // Whoever gives it the most time decides.
-            rerun.job.timeout = rerun.job.timeout.max(timeout);
-            rerun.checks.push((*task, *check));
-        }
-        (commands.into_values().collect(), files)
-    }
+    (reruns.into_values().collect(), files)
 }
 
-/// The files of all records, by task.
-fn recorded(state: &State) -> Looks {
-    let covered = state.covered();
-    covered
-        .map(|(id, acceptance)| (id, acceptance.files.clone()))
-        .collect()
-}
-
-fn look(plan: &Plan, recorded: &Looks) -> Looks {
-    let look = |(id, files): &(TaskId, Vec<FileFact>)| {
-        let folder = plan.audited_workspace_of(*id);
-        let look = |file: &FileFact| {
+fn look(plan: &Plan, work: &[AuditedWork]) -> Looks {
+    let look = |work: &AuditedWork| {
+        let folder = plan.audited_workspace_of(work.task);
+        let look = |(file, _): &(FileFact, FileFact)| {
             let seen = evidence::look(&folder, file.path.clone());
             // Of the same bytes git stores the same.
             let stored = file.stored.clone().filter(|_| seen.digest == file.digest);
             FileFact { stored, ..seen }
         };
-        let mut seen: Vec<FileFact> = files.iter().map(look).collect();
+        let mut seen: Vec<FileFact> = work.files.iter().map(look).collect();
         note_stored(plan, &folder, &mut seen);
-        (*id, seen)
+        (work.task, seen)
     };
-    recorded.iter().map(look).collect()
+    work.iter().map(look).collect()
 }
 
 /// The result of a task's check.
@@ -196,7 +186,7 @@ async fn run(plan: Arc<Plan>, commands: &Commands, rerun: Rerun) -> Result<Vec<R
     for reruns in 0..=rerun.reruns {
         let end = commands.run(CommandOwner::Audit, rerun.job.clone()).await;
         let (plan, of) = (plan.clone(), open);
-        let results = tokio::task::spawn_blocking(move || -> Vec<RerunResult> {
+        let results = blocking(move || -> Vec<RerunResult> {
             let result = |(task, check)| CheckResult {
                 reruns,
                 ..check::result(&plan, task, check, &end)

@@ -4,68 +4,38 @@ use std::collections::BTreeMap;
 
 use crate::executor::baseline::BaselineLook;
 use crate::executor::error::WorkError;
-use rules::domain::{TaskId, TurnId};
-use rules::engine::{Effect, Fact, Job, JobEnd, SeenBefore, State};
+use rules::engine::JobEnd;
 
-use super::seen_on::{SeenOn, known};
-use crate::runtime::isolation::worktrees::Preparation;
-use crate::runtime::session::effects::{Executor, Message};
+use super::context::{JobOrder, WorkContext, blocking};
+use super::seen_on::known;
 
-impl Executor {
-    /// Makes the folder of an isolated task before its checks are looked at, and looks at the protected files behind that: what a
-    /// folder begins with is nobody's change.
-    pub fn prepare_baseline(&mut self, state: &State, task: TaskId, effect: Effect) {
-        let protection = self.protection.clone();
-        let groups = protection.groups_of(&state.plan, task);
-        self.in_own_folder(state, task, move || {
-            Message::Looked(Box::new((effect, protection.look(groups))))
-        });
-    }
-
-    /// Looks what the checks of a task say before its work.
-    pub fn take_baseline(&mut self, state: &State, turn: TurnId) {
-        let look = BaselineLook {
-            commands: self.task_commands(&state.plan, turn.task, turn.attempt),
-            turn,
-            known: BTreeMap::new(),
-            elsewhere: None,
-        };
-        let preparation = self.preparation(state, turn.task);
-        let seen_on = self.seen_on.clone();
-        self.beside(async move {
-            let (on, checks) = look_from(&preparation, look, &seen_on).await?;
-            Ok(Message::Fact(Fact::JobEnded {
-                turn,
-                job: Job::Baseline,
-                end: JobEnd::Baseline { on, checks },
-            }))
-        });
-    }
-}
-
-/// Looks, and puts a worktree back to what it began with: on which commit, and what was seen.
-async fn look_from(
-    preparation: &Preparation,
-    mut look: BaselineLook,
-    seen_on: &std::sync::Mutex<SeenOn>,
-) -> Result<(Option<Box<str>>, Vec<SeenBefore>), WorkError> {
-    let (plan, task) = (look.commands.plan.clone(), look.commands.task);
+/// Looks what the checks of a task say before its work, and puts a worktree back to what it began with.
+pub async fn baseline(context: WorkContext, order: JobOrder) -> Result<JobEnd, WorkError> {
+    let (plan, task) = (order.commands.plan.clone(), order.turn.task);
+    let mut look = BaselineLook {
+        commands: order.commands,
+        turn: order.turn,
+        known: BTreeMap::new(),
+        elsewhere: None,
+    };
     if !plan.task(task).has_worktree() {
-        return Ok((None, look.look(&preparation.commands).await));
+        let checks = look.look(&context.commands).await;
+        return Ok(JobEnd::Baseline { on: None, checks });
     }
-    let worktrees = preparation.worktrees.clone();
-    let of = plan.clone();
-    let (commit, start) = tokio::task::spawn_blocking(move || worktrees.start_of(&of, task)).await??;
+    let (worktrees, of) = (context.worktrees.clone(), plan.clone());
+    let (commit, start) = blocking(move || worktrees.start_of(&of, task)).await??;
     let place = {
-        let mut all = crate::locked(seen_on);
+        let mut all = crate::locked(&context.seen_on);
         all.on(&commit, plan.task(task).workspace.as_deref())
     };
     let mut seen = place.lock().await;
     look.known = seen.clone();
-    let checks = look.look(&preparation.commands).await;
+    let checks = look.look(&context.commands).await;
     seen.extend(known(&checks));
     drop(seen);
-    let worktrees = preparation.worktrees.clone();
-    tokio::task::spawn_blocking(move || worktrees.put_back(task, &start)).await??;
-    Ok((Some(commit.into()), checks))
+    blocking(move || context.worktrees.put_back(task, &start)).await??;
+    Ok(JobEnd::Baseline {
+        on: Some(commit.into()),
+        checks,
+    })
 }

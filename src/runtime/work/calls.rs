@@ -15,9 +15,10 @@ use rules::engine::{Asked, Exit, Fact, State, TurnEnd, TurnUpdate, Usage};
 use rules::judging::question::may_be_question;
 use rules::mission::{AgentPlan, Plan};
 
+use super::context::{jitter, not_reachable};
 use super::middleware::{self, LastWords};
 use super::reply;
-use crate::runtime::session::effects::{Executor, Message, jitter, not_reachable};
+use crate::runtime::session::effects::Executor;
 
 /// How long a reviewer may take, where its agent does not say.
 const REVIEW_TIMEOUT: Millis = Millis::from_secs(600);
@@ -35,36 +36,33 @@ impl Executor {
         };
         let line = match self.line(agent_id, &endpoint, on_record) {
             Ok(line) => line,
-            Err(why) => return self.post(not_reachable(turn, why)),
+            Err(why) => return self.context.post(not_reachable(turn, why)),
         };
         if agent.spec.works_with_tools() {
             return self.work_with_tools(state, turn, line, endpoint);
         }
         let request = ModelRequest::to(&agent.spec, "", state.plan.task(turn.task).turn_timeout);
-        let sender = self.sender.clone();
+        let context = self.context.clone();
         let work = ModelTurn {
             plan: state.plan.clone(),
             turn,
-            prompt: self.folder.spool_file(&SpoolName::Prompt(turn)),
-            out: self.folder.spool_file(&SpoolName::Out(turn)),
+            prompt: self.context.folder.spool_file(&SpoolName::Prompt(turn)),
+            out: self.context.folder.spool_file(&SpoolName::Out(turn)),
             secrets: self.programs.secrets(),
         };
         self.work_beside(turn, async move {
-            let _ = sender.send(Message::Fact(Fact::TurnProgress(
-                turn,
-                TurnUpdate::Spawned { process: None },
-            )));
-            for input in work.go(request, &line, &endpoint).await {
-                let _ = sender.send(Message::Fact(input));
-            }
+            context.post(Fact::TurnProgress(turn, TurnUpdate::Spawned { process: None }));
+            let facts = work.go(request, &line, &endpoint).await;
+            facts.into_iter().for_each(|fact| context.post(fact));
         });
     }
 
     /// Does the work of a turn that has no process.
     pub fn work_beside(&mut self, turn: TurnId, work: impl Future<Output = ()> + Send + 'static) {
         let work = tokio::spawn(work);
-        self.model_turns.insert(turn, work.abort_handle());
-        self.model_turns.retain(|_, work| !work.is_finished());
+        let turns = &mut self.context.at_work().model_turns;
+        turns.insert(turn, work.abort_handle());
+        turns.retain(|_, work| !work.is_finished());
     }
 }
 

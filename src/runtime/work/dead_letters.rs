@@ -17,9 +17,10 @@ use rules::domain::{DeadLetter, FailureClass, LetterStatus, RunId, Timestamp};
 use rules::engine::{Event, Fact, FailedOperation, NoticeEvent, Operation, State};
 use rules::mission::Plan;
 
+use super::context::blocking;
 use super::notices::{DeliveryContext, channel_of, document, hand_over};
 use crate::runtime::recovery::recover::{Recovered, recover};
-use crate::runtime::session::effects::{Executor, Message};
+use crate::runtime::session::effects::Executor;
 
 /// Letters of one channel that a session tries again; the next session goes on.
 const MOST_AT_ONCE: usize = 20;
@@ -82,8 +83,8 @@ pub fn file_all(folder: &RunFolder, state: &State) -> Option<String> {
 impl Executor {
     /// Puts failed operations into the queue, off the loop.
     pub fn file(&mut self, state: &State, ids: Vec<String>) {
-        let letters = letters_of(state, self.folder.id(), &ids);
-        let queue = DeadLetters::of(&self.folder.state_folder());
+        let letters = letters_of(state, self.context.folder.id(), &ids);
+        let queue = DeadLetters::of(&self.context.folder.state_folder());
         self.blocking(move || {
             let warning = file(&queue, letters).err().map(String::from);
             // The journal has them, whatever happened: nothing waits for a queue that cannot be written.
@@ -95,7 +96,7 @@ impl Executor {
     /// Begins to try again what is due. Each channel is tried for itself, and left alone once it fails. Looks at the
     /// queue before the session begins to work, and gives back what there is to say about it.
     pub fn drain_dead_letters(&mut self) -> Option<Fact> {
-        let folder = self.folder.state_folder();
+        let folder = self.context.folder.state_folder();
         let warning =
             |error: StateFileError| Fact::Warn(format!("dead letters are not tried again: {error}"));
         let due = match due(&DeadLetters::of(&folder)) {
@@ -103,21 +104,14 @@ impl Executor {
             Ok(due) => due,
             Err(error) => return Some(warning(error)),
         };
-        let (commands, sender) = (self.commands.clone(), self.sender.clone());
+        let context = self.context.clone();
         self.draining = Some(tokio::spawn(async move {
-            if let Err(error) = drain(&folder, due, commands).await {
-                // After the loop has ended it is of no use.
-                let _ = sender.send(Message::Fact(warning(error)));
+            if let Err(error) = drain(&folder, due, context.commands.clone()).await {
+                context.post(warning(error));
             }
         }));
         None
     }
-}
-
-/// Work on the queue's file, which syncs it, must not hold up the loop.
-async fn off_the_loop<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
-    // It fails only where the runtime ends; then the result is of no use.
-    tokio::task::spawn_blocking(work).await.ok()
 }
 
 /// The letters that are due, by operation. Whoever holds the state folder is the only one to try letters again, so what is
@@ -173,13 +167,12 @@ async fn retry(
 ) -> Result<DeadLetter, StateFileError> {
     update(folder, letter, DeadLetter::begin_retry).await?;
     let (place, tried) = (folder.clone(), letter.clone());
-    let delivery = off_the_loop(move || delivery_of(&place, &tried, commands)).await;
+    let delivery = blocking(move || delivery_of(&place, &tried, commands)).await;
     let result = match delivery {
-        Some(Ok((channel, context))) => {
-            hand_over(channel, letter.args["notification"].clone(), context).await
-        }
-        Some(Err(why)) => Err(DeliveryError::new(FailureClass::Unknown, why)),
-        None => return Ok(letter.clone()),
+        Ok(Ok((channel, context))) => hand_over(channel, letter.args["notification"].clone(), context).await,
+        Ok(Err(why)) => Err(DeliveryError::new(FailureClass::Unknown, why)),
+        // The runtime ends; then the result is of no use.
+        Err(_) => return Ok(letter.clone()),
     };
     let note = move |letter: &mut DeadLetter, now| match result {
         Ok(()) => letter.close(LetterStatus::Resolved, None, now),
@@ -195,9 +188,10 @@ async fn update(
     change: impl FnOnce(&mut DeadLetter, Timestamp) + Send + 'static,
 ) -> Result<DeadLetter, StateFileError> {
     let (queue, id, now) = (DeadLetters::of(folder), letter.id.clone(), Timestamp::now());
-    let updated = off_the_loop(move || queue.update(&id, now, |letter| change(letter, now)));
+    let updated = blocking(move || queue.update(&id, now, |letter| change(letter, now)));
     Ok(updated
         .await
+        .ok()
         .transpose()?
         .flatten()
         .unwrap_or_else(|| letter.clone()))

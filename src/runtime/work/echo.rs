@@ -9,8 +9,9 @@ use rules::domain::{Money, Timestamp, TurnId};
 use rules::engine::{Fact, TurnEnd, TurnUpdate, Usage};
 use supervisor::files::if_there;
 
+use super::context::not_reachable;
 use super::reply;
-use crate::runtime::session::effects::{Executor, not_reachable};
+use crate::runtime::session::effects::Executor;
 
 /// The usage of a turn of the echo agent, which is known and nothing.
 pub const NOTHING: Usage = Usage {
@@ -22,8 +23,8 @@ pub const NOTHING: Usage = Usage {
 impl Executor {
     /// A worker that repeats its prompt.
     pub fn echo_worker(&mut self, turn: TurnId) {
-        let prompt = self.folder.spool_file(&SpoolName::Prompt(turn));
-        let out = self.folder.spool_file(&SpoolName::Out(turn));
+        let prompt = self.context.folder.spool_file(&SpoolName::Prompt(turn));
+        let out = self.context.folder.spool_file(&SpoolName::Out(turn));
         self.blocking(move || {
             let begin = Timestamp::now();
             let text = match if_there(read_head(&prompt, u64::MAX)) {

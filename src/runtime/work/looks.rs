@@ -6,15 +6,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::executor::baseline::BaselineLook;
 use crate::executor::command::Apart;
 use crate::executor::error::WorkError;
-use crate::executor::runner::{CommandOwner, Commands};
+use crate::executor::runner::CommandOwner;
 use crate::executor::task_command::TaskCommands;
 use crate::store::SpoolName;
 use rules::domain::{BeforeWork, Digest, TurnId};
-use rules::engine::{Fact, Job, JobEnd, Look, Looked, SeenBefore, State};
+use rules::engine::{JobEnd, Look, Looked, SeenBefore, State};
 
+use super::context::{JobOrder, WorkContext, blocking};
 use crate::runtime::isolation::git::refused;
-use crate::runtime::isolation::worktrees::{Preparation, Sides, Worktrees};
-use crate::runtime::session::effects::{Executor, Message};
+use crate::runtime::isolation::worktrees::{Sides, Worktrees};
 
 /// The name of the run of tests on the work as it is: what failed elsewhere must pass there.
 const CONTROL: &str = "control";
@@ -24,46 +24,42 @@ type Ran = (Vec<Box<str>>, Vec<SeenBefore>);
 
 /// One look that is made.
 struct LookAt {
-    /// The commands of the task, where it works.
-    commands: TaskCommands,
-    turn: TurnId,
+    context: WorkContext,
+    order: JobOrder,
     sides: Sides,
     worktrees: Worktrees,
-    runner: Commands,
 }
 
-impl Executor {
-    /// Runs the commands of a task on its tests as they were, or on what it began with.
-    pub fn take_look(&mut self, state: &State, turn: TurnId, look: Look) {
-        let at = sides(state, turn).map(|sides| LookAt {
-            commands: self.task_commands(&state.plan, turn.task, turn.attempt),
-            turn,
-            worktrees: self.worktrees.of_looks(sides.is_shared),
-            sides,
-            runner: self.commands.clone(),
-        });
-        let control = state.task(turn.task).attempt.looks.control();
-        let known: BTreeSet<Digest> = control.map(|seen| seen.key).collect();
-        self.beside(async move {
-            let looked = match at {
-                Some(at) => at.make(look, &known).await,
-                None => Err(refused("what the work began with is not on record")),
+/// Runs the commands of a task on its tests as they were, or on what it began with: `sides`. Of what is `known` on the work as it is
+/// nothing is run again.
+pub async fn look(
+    context: WorkContext,
+    order: JobOrder,
+    (look, sides): (Look, Option<Sides>),
+    known: BTreeSet<Digest>,
+) -> Result<JobEnd, WorkError> {
+    let looked = match sides {
+        None => Err(refused("what the work began with is not on record")),
+        Some(sides) => {
+            let worktrees = context.worktrees.of_looks(sides.is_shared);
+            let at = LookAt {
+                context,
+                order,
+                sides,
+                worktrees,
             };
-            let looked = looked.unwrap_or_else(|why| Looked {
-                lost: Some(why.to_string().into()),
-                ..Looked::default()
-            });
-            Ok(Message::Fact(Fact::JobEnded {
-                turn,
-                job: Job::Look(look),
-                end: JobEnd::Looked(Box::new(looked)),
-            }))
-        });
-    }
+            at.make(look, &known).await
+        }
+    };
+    let looked = looked.unwrap_or_else(|why| Looked {
+        lost: Some(why.to_string().into()),
+        ..Looked::default()
+    });
+    Ok(JobEnd::Looked(Box::new(looked)))
 }
 
 /// The commits that the work began with and that it left; `None` where there are none.
-fn sides(state: &State, turn: TurnId) -> Option<Sides> {
+pub fn sides(state: &State, turn: TurnId) -> Option<Sides> {
     let (plan, course) = (&state.plan, &state.task(turn.task).course);
     let is_shared = !plan.task(turn.task).commits();
     let [base, work] = match is_shared {
@@ -106,41 +102,36 @@ impl LookAt {
     /// tests that were put in the place of others, and what the commands say.
     async fn run(&self, look: Option<Look>, only: Option<BTreeSet<Digest>>) -> Result<Ran, WorkError> {
         let word = look.map_or(CONTROL, Look::as_str);
-        let (task, name) = (self.turn.task, format!("{}-{word}", self.turn.task.0));
-        let (worktrees, plan) = (self.worktrees.clone(), self.commands.plan.clone());
+        let (turn, context) = (self.order.turn, &self.context);
+        let (task, name) = (turn.task, format!("{}-{word}", turn.task.0));
+        let (worktrees, plan) = (self.worktrees.clone(), self.order.commands.plan.clone());
         let (sides, folder) = (self.sides.clone(), name.clone());
-        let laid =
-            tokio::task::spawn_blocking(move || worktrees.lay_out((&plan, task), &folder, &sides, look));
+        let laid = blocking(move || worktrees.lay_out((&plan, task), &folder, &sides, look));
         let commands = TaskCommands {
             apart: Some(Apart {
                 folder: self.worktrees.place_of(&name),
                 objects: self.worktrees.objects(),
             }),
-            ..self.commands.clone()
-        };
-        let preparation = Preparation {
-            task: commands.clone(),
-            commands: self.runner.clone(),
-            worktrees: self.worktrees.clone(),
+            ..self.order.commands.clone()
         };
         let look = BaselineLook {
             commands,
-            turn: self.turn,
+            turn,
             known: BTreeMap::new(),
             elsewhere: Some((word, only)),
         };
         let set_up = (
             name.clone(),
             CommandOwner::Task(task),
-            SpoolName::Look(task, self.turn.attempt, CONTROL, 0),
+            SpoolName::Look(task, turn.attempt, CONTROL, 0),
         );
         let ran = async {
             let files = laid.await??;
-            preparation.set_up(set_up).await?;
-            Ok((files, look.look(&self.runner).await))
+            context.set_up(&look.commands, &self.worktrees, set_up).await?;
+            Ok((files, look.look(&context.commands).await))
         };
         let (ran, worktrees) = (ran.await, self.worktrees.clone());
-        tokio::task::spawn_blocking(move || worktrees.remove_folder(&name)).await??;
+        blocking(move || worktrees.remove_folder(&name)).await??;
         ran
     }
 }

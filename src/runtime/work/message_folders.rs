@@ -83,7 +83,7 @@ impl Executor {
     /// # Errors
     /// Why it cannot have one.
     pub fn give_message_folder(&mut self, turn: TurnId) -> Result<(), WorkError> {
-        let path = self.folder.spool_file(&SpoolName::Drop(turn));
+        let path = self.context.folder.spool_file(&SpoolName::Drop(turn));
         self.messages
             .provide(&path)
             .map_err(WorkError::file("make", &path))
@@ -92,7 +92,7 @@ impl Executor {
     /// Takes the folder of a turn back that has ended, if it stayed empty. Whether there is anything in it or in its place, or
     /// it is not where it was: whoever looks closer says what that is.
     pub fn take_message_folder(&mut self, turn: TurnId) -> bool {
-        let path = self.folder.spool_file(&SpoolName::Drop(turn));
+        let path = self.context.folder.spool_file(&SpoolName::Drop(turn));
         !self.messages.take(&path).unwrap_or(false)
     }
 }

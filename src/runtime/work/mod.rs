@@ -5,12 +5,16 @@
 //! | `agent_backends` | how the agents and channels of a run are reached: found out before anything starts |
 //! | `agent_messages` | what an agent says while it works: files in the folder of its turn (17) |
 //! | `ask` | asking agents: what is written, started or called; their reply stored and read |
+//! | `at_work` | who is at work in a session: whoever judges asks |
 //! | `audit` | audits: accepted work is looked at again (6) |
 //! | `baseline` | what the checks of a task say before its work is looked at (24) |
 //! | `calls` | the turn of a worker that is one request to a model |
 //! | `commands` | commands of a session below its supervisor, and what their ends mean to the loop |
+//! | `context` | how work reaches the world, and how it comes back |
 //! | `dead_letters` | the dead-letter queue: what failed for good goes in, and is tried again (13) |
 //! | `echo` | agents that answer with what they are told, inside of this process: no child, no key, no network |
+//! | `folders` | a folder of its own is made before anybody works or looks there, and is set up once |
+//! | `jobs` | checks, finish gates, approvers, merges: work that is neither a turn nor a question |
 //! | `login` | whether the program of an agent can log in, as far as that is seen without starting it |
 //! | `looks` | looks at tests that the work of a task changed (24) |
 //! | `message_folders` | the folders in which turns leave their messages (`QUORUM_TASK_DIR`) |
@@ -32,14 +36,18 @@
 pub mod agent_backends;
 pub mod agent_messages;
 pub mod ask;
+pub mod at_work;
 pub mod audit;
 pub mod baseline;
 pub mod calls;
 #[cfg(test)]
 mod command_tests;
 pub mod commands;
+pub mod context;
 pub mod dead_letters;
 pub mod echo;
+pub mod folders;
+pub mod jobs;
 pub mod login;
 pub mod looks;
 pub mod message_folders;

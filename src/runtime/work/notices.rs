@@ -25,7 +25,8 @@ use rules::mission::Plan;
 use supervisor::files;
 use supervisor::files::no_links;
 
-use crate::runtime::session::effects::{Executor, Message, jitter};
+use super::context::jitter;
+use crate::runtime::session::effects::Executor;
 
 /// How much of what a command says when it fails is read, in bytes.
 const STDERR_TAIL: u64 = 1_000;
@@ -298,8 +299,8 @@ impl Executor {
     /// The context for deliveries of this session.
     pub fn delivery_context(&self) -> DeliveryContext {
         DeliveryContext {
-            commands: self.commands.clone(),
-            state_folder: self.folder.state_folder().path().to_owned(),
+            commands: self.context.commands.clone(),
+            state_folder: self.context.folder.state_folder().path().to_owned(),
             cwd: self.programs.mission_folder.clone(),
             secrets: self.programs.secrets(),
         }
@@ -319,7 +320,7 @@ impl Executor {
                 hopeless: true,
                 jitter: 0,
             };
-            return self.post(Fact::Delivered {
+            return self.context.post(Fact::Delivered {
                 number,
                 tried,
                 result: Err(failure),
@@ -330,14 +331,14 @@ impl Executor {
             notice,
             ..
         } = open;
-        let document = document(&state.plan, self.folder.id(), number, name, notice);
-        let (context, sender) = (self.delivery_context(), self.sender.clone());
+        let document = document(&state.plan, self.context.folder.id(), number, name, notice);
+        let (delivery, context) = (self.delivery_context(), self.context.clone());
         let pause = not_before.map(|at| scaled(at.since(Timestamp::now()).as_duration()));
         let work = tokio::spawn(async move {
             if let Some(pause) = pause {
                 tokio::time::sleep(pause).await;
             }
-            let result = hand_over(channel, document, context).await;
+            let result = hand_over(channel, document, delivery).await;
             let result = result.map_err(|refusal| Undelivered {
                 class: refusal.class,
                 message: refusal.message,
@@ -345,12 +346,11 @@ impl Executor {
                 hopeless: false,
                 jitter: jitter(),
             });
-            // After the loop has ended it is of no use.
-            let _ = sender.send(Message::Fact(Fact::Delivered {
+            context.post(Fact::Delivered {
                 number,
                 tried,
                 result,
-            }));
+            });
         });
         self.deliveries.retain(|work| !work.is_finished());
         self.deliveries.push(work.abort_handle());

@@ -21,8 +21,8 @@ use rules::engine::{AskFailure, FileRef, ReplyRef, ToolLedgerRef, Usage, Used};
 use rules::judging::parser::Quoted;
 use rules::mission::model::Preset;
 
+use super::context::{blocking, jitter};
 use super::reviewer_tools::JudgeAnswer;
-use crate::runtime::session::effects::jitter;
 
 /// Where a reply lies, and beside it what its verdict rests on.
 pub struct ReplyFiles {
@@ -237,14 +237,12 @@ pub async fn of_model<T: Send + 'static>(
     };
     let judgement = answered.judgement(judgement, &endpoint.model, reply);
     let (text, said) = (reply.text.clone(), (reply.model.clone(), answered.usage()));
-    let read = tokio::task::spawn_blocking(move || {
+    let read = blocking(move || {
         write(&place.reply, &text).map_err(failed_here)?;
         let least = (text.len() as u64, Some(Digest::of(text.as_bytes())));
         read(&place, &judgement, least, said, parse)
     });
-    let read = read
-        .await
-        .unwrap_or_else(|error| Err(failed_here(error.to_string())));
+    let read = read.await.unwrap_or_else(|why| Err(failed_here(why)));
     let (result, reply) = read.map_err(failed)?;
     let tools = answered.tools.map(Box::new);
     Ok((result, ReplyRef { tools, ..reply }))
@@ -300,7 +298,7 @@ fn read<T>(
 /// Writes a reply to the spool, durable before any record names it.
 pub async fn store(path: &Path, text: &str) -> Result<Option<FileRef>, WorkError> {
     let (path, text) = (path.to_owned(), text.to_owned());
-    tokio::task::spawn_blocking(move || write(&path, &text)).await?
+    blocking(move || write(&path, &text)).await?
 }
 
 /// Writes a reply to the spool, durable before any record names it. Blocks.

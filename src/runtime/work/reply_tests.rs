@@ -7,8 +7,11 @@ use crate::executor::command::CommandOutputs;
 use crate::executor::runner::Commands;
 use crate::review::judgement::{Inputs, Judgement};
 use crate::runtime::AgentBackends;
-use crate::runtime::session::effects::{Executor, Message};
+use crate::runtime::isolation::protection::Protection;
+use crate::runtime::isolation::worktrees::Worktrees;
+use crate::runtime::session::effects::Executor;
 use crate::runtime::session::error::RunError;
+use crate::runtime::work::context::WorkContext;
 use crate::store::{SpoolName, StateFolder};
 use rules::domain::{RunId, TaskId, Timestamp};
 use rules::engine::simulation::{Simulation, good, options};
@@ -51,13 +54,21 @@ async fn a_judge_that_nobody_is_left_to_start_has_not_failed() {
     let programs =
         AgentBackends::resolve(&state, folder.path(), crate::agents::transport::Network::Open).unwrap();
     let (sender, mut inbox) = mpsc::unbounded_channel();
-    let (commands, _) = Commands::new();
-    let mut executor = Executor::new(run, supervisor::Client::left_alone(), programs, sender, commands);
-    executor.perform(&state, call).unwrap();
-    let Some(Message::Ready(ready)) = inbox.recv().await else {
-        panic!("the judge's request is prepared");
+    let (commands, mut requests) = Commands::new();
+    let context = WorkContext {
+        worktrees: Worktrees::at_rest(&run),
+        folder: run,
+        commands,
+        protection: Protection::none().into(),
+        seen_on: Arc::default(),
+        at_work: Arc::default(),
+        ended: Arc::default(),
+        sender,
     };
-    let started = executor.start_ready(&state, *ready);
+    let mut executor = Executor::new(context, supervisor::Client::left_alone(), programs);
+    executor.perform(&state, call).unwrap();
+    let request = requests.recv().await.expect("the judge's request is prepared");
+    let started = executor.start(&state, request);
     assert!(matches!(started, Err(RunError::Supervisor(_))), "{started:?}");
     assert!(inbox.try_recv().is_err(), "nobody said anything about the judge");
 }

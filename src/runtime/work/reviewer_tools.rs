@@ -30,6 +30,7 @@ use rules::mission::Plan;
 
 use super::agent_backends::AgentsWithoutTools;
 use super::calls::usage_of;
+use super::context::blocking;
 use super::review_context::{Judged, is_about_files};
 use super::tool_ledger::{ToolLedger, unkept};
 
@@ -170,7 +171,7 @@ impl ToolHost for ToolSession {
     async fn perform(&self, call: &ToolCall) -> ToolResult {
         let (toolbox, said, call) = (self.toolbox.clone(), self.said.clone(), call.clone());
         let secrets = self.secrets.clone();
-        let performed = tokio::task::spawn_blocking(move || {
+        let performed = blocking(move || {
             let mut result = toolbox.call(&call);
             secrets.redact_in(&mut result.text);
             let mut said = crate::locked(&said);
@@ -348,7 +349,7 @@ fn text_of(request: &ModelRequest) -> String {
 async fn keep(path: &Path, request: &ModelRequest) -> Result<(), WorkError> {
     let text = text_of(request);
     let path = path.to_owned();
-    tokio::task::spawn_blocking(move || spool::write(&path, text.as_bytes())).await?
+    blocking(move || spool::write(&path, text.as_bytes())).await?
 }
 
 impl JudgeAnswer {

@@ -1,90 +1,65 @@
-//! Files that a task's rules name are looked at, beside the loop.
+//! Files that a task's rules name are looked at.
 
+use std::sync::Arc;
+
+use crate::executor::error::WorkError;
+use crate::executor::spool::read_output;
 use crate::review::evidence;
+use crate::runtime::isolation::worktrees::note_stored;
+use crate::store::RunFolder;
 use rules::domain::{TaskId, TurnId};
-use rules::engine::{AfterScan, Fact, FileFact, Job, JobEnd, State};
+use rules::engine::{AfterScan, FileFact, Job, JobEnd, OutputRefs, State, asks_what_it_said};
 use rules::judging::heuristic::named_files;
+use rules::judging::hollow::hollow;
 use rules::mission::Plan;
 
-use crate::runtime::isolation::watch::IdleAnswer;
-use crate::runtime::isolation::worktrees::{FolderUse, note_stored};
-use crate::runtime::session::effects::{Executor, Message};
+use super::context::{JobOrder, WorkContext, blocking};
+use super::folders::FolderUse;
 
-impl Executor {
-    /// Looks at the files that a task's rules name.
-    pub fn scan_files(&mut self, state: &State, turn: TurnId, job: Job) {
-        let (task, plan, folder) = (turn.task, state.plan.clone(), self.folder.clone());
-        let asked = IdleAnswer::asked(state, task);
-        let look = move || JobEnd::Seen {
-            files: files_of(&plan, task),
-            hollow: asked.and_then(|asked| asked.hollow(&folder)),
-        };
-        let begins = matches!(
-            job,
-            Job::Scan {
-                then: AfterScan::Preflight,
-                ..
-            }
-        );
-        if begins && state.plan.task(task).has_worktree() && !state.plan.task(task).commits() {
-            self.look_at_accepted(state, (turn, job), look)
-        } else {
-            self.look(turn, job, look)
+/// How much of either end of an answer is read, in bytes.
+const MOST_ANSWER: usize = 64 * 1024;
+
+/// Looks at the files that a task's rules name, and at the answer that may stand for no work. A verification that begins is given
+/// all that was accepted so far.
+pub async fn scan(
+    context: WorkContext,
+    order: JobOrder,
+    asked: Option<IdleAnswer>,
+) -> Result<JobEnd, WorkError> {
+    let (plan, task) = (order.commands.plan.clone(), order.turn.task);
+    let begins = matches!(
+        order.job,
+        Job::Scan {
+            then: AfterScan::Preflight,
+            ..
         }
+    );
+    let is_given = begins && plan.task(task).has_worktree() && !plan.task(task).commits();
+    if is_given {
+        context
+            .accepted_folder(&order.commands, FolderUse::Task(task))
+            .await?;
     }
+    blocking(move || {
+        is_given.then(|| context.protection.take_folder(task));
+        JobEnd::Seen {
+            files: files_of(&plan, task),
+            hollow: asked.and_then(|asked| asked.hollow(&context.folder)),
+        }
+    })
+    .await
+}
 
-    /// Gives a verification all that was accepted so far, and looks at it.
-    fn look_at_accepted(
-        &mut self,
-        state: &State,
-        (turn, job): (TurnId, Job),
-        look: impl FnOnce() -> JobEnd + Send + 'static,
-    ) {
-        let task = turn.task;
-        let (protection, preparation) = (self.protection.clone(), self.preparation(state, task));
-        self.beside(async move {
-            preparation.of_accepted(FolderUse::Verification(task)).await?;
-            let look = move || {
-                protection.take_folder(task);
-                look()
-            };
-            let end = tokio::task::spawn_blocking(look).await?;
-            Ok(Message::Fact(Fact::JobEnded { turn, job, end }))
-        });
-    }
-
-    /// Looks at what a failed task was to make, in the workspace where it worked.
-    pub fn scan_artifacts(&mut self, state: &State, turn: TurnId, dependency: TaskId) {
-        let plan = state.plan.clone();
-        self.look(turn, Job::Artifacts(dependency), move || {
-            let targets = plan.task(dependency).target_files.iter().map(AsRef::as_ref);
-            JobEnd::Seen {
-                files: evidence::scan(&plan.workspace_of(dependency), targets),
-                hollow: None,
-            }
-        });
-    }
-
-    /// Does work of a task that needs no process beside the loop.
-    pub fn look(&mut self, turn: TurnId, job: Job, look: impl FnOnce() -> JobEnd + Send + 'static) {
-        self.blocking(move || {
-            vec![Fact::JobEnded {
-                turn,
-                job,
-                end: look(),
-            }]
-        });
-    }
-
-    /// Looks at the files of a task, and hands an input to the loop behind what was seen.
-    pub fn look_before(&mut self, state: &State, task: TaskId, input: Fact) {
-        let (plan, attempt) = (state.plan.clone(), state.task(task).attempt.number);
-        self.aside(move || {
-            let files = files_of(&plan, task);
-            let seen = Fact::FilesSeen { task, attempt, files };
-            Message::FilesLooked(vec![seen, input])
-        });
-    }
+/// Looks at what a failed task was to make, in the workspace where it worked.
+pub async fn artifacts(plan: Arc<Plan>, dependency: TaskId) -> Result<JobEnd, WorkError> {
+    blocking(move || {
+        let targets = plan.task(dependency).target_files.iter().map(AsRef::as_ref);
+        JobEnd::Seen {
+            files: evidence::scan(&plan.workspace_of(dependency), targets),
+            hollow: None,
+        }
+    })
+    .await
 }
 
 /// The files that a task's rules name, as they are now. Blocks.
@@ -102,4 +77,31 @@ pub fn files_of(plan: &Plan, task: TaskId) -> Vec<FileFact> {
     );
     note_stored(plan, &folder, &mut files);
     files
+}
+
+/// The answer of an agent that is known to have done or written nothing: it may stand for the work, or for none.
+pub struct IdleAnswer {
+    turn: TurnId,
+    output: OutputRefs,
+    /// Whether the turn can do nothing else than speak.
+    only_speaks: bool,
+}
+
+impl IdleAnswer {
+    /// The parts of a task's answer that are to be read, where its rules ask for that.
+    pub fn asked(state: &State, id: TaskId) -> Option<Self> {
+        let (plan, task) = (&state.plan, state.task(id));
+        asks_what_it_said(plan, id, task).then(|| Self {
+            turn: state.current_turn(id),
+            output: task.output.clone(),
+            only_speaks: !plan.worker_of(id).spec.may_delegate(),
+        })
+    }
+
+    /// Why the answer stands for no work. An answer that cannot be read is unknown, which is not hollow.
+    /// Blocks.
+    pub fn hollow(&self, folder: &RunFolder) -> Option<String> {
+        let answer = read_output(folder, self.turn, &self.output, MOST_ANSWER).ok()?;
+        hollow(&format!("{}{}", answer.head, answer.tail), self.only_speaks).map(str::to_owned)
+    }
 }

@@ -15,12 +15,11 @@ use crate::review::prompt::{JudgePrompt, ReviewedWork};
 use crate::review::stages as prompt;
 use crate::store::SpoolName;
 use rules::domain::{Answer, FindingsReport, StageKey, TaskId, TurnId};
-use rules::engine::{Effect, Fact, Job, JobEnd, State, TaskState};
+use rules::engine::{JobEnd, TaskState};
 use rules::mission::{Plan, StageJudge, StagePlan, TaskPlan};
 
-use super::commands::request;
+use super::context::{JobOrder, WorkContext, blocking};
 use super::review_context::Case;
-use crate::runtime::session::effects::Executor;
 
 /// The answer of a stage's command, by its end.
 fn judged(plan: &Plan, task: TaskId, step: StageKey, end: &CommandEnd) -> Result<Answer, WorkError> {
@@ -29,37 +28,34 @@ fn judged(plan: &Plan, task: TaskId, step: StageKey, end: &CommandEnd) -> Result
     prompt::command_opinion(command, &end.outcome()).map_err(|fault| fault.to_string().into())
 }
 
-impl Executor {
-    /// Reads the work and writes what the command is given, beside the loop; then it is started. A vision check without an
-    /// agent looks at its screenshots.
-    pub fn run_stage(&mut self, state: &State, turn: TurnId, (step, round): (StageKey, u32)) {
-        let (task, job) = (turn.task, Job::Stage(step, round));
-        if step == StageKey::VISION {
-            let plan = state.plan.clone();
-            return self.look(turn, job, move || match round {
-                0 => JobEnd::Seen {
-                    files: evidence::scan(&plan.workspace_of(task), plan.task(task).screenshots()),
-                    hollow: None,
-                },
-                _ => JobEnd::Judged(look(&plan, task).map_err(String::from)),
-            });
-        }
-        let commands = self.task_commands(&state.plan, task, turn.attempt);
-        let (task_state, sender) = (state.task(task).clone(), self.sender.clone());
-        self.prepare(Effect::Job { turn, job }, move || {
-            let ended = move |result: Result<Answer, WorkError>| Fact::JobEnded {
-                turn,
-                job,
-                end: JobEnd::Judged(result.map_err(String::from)),
-            };
-            let command = stage_command(&commands, &task_state, turn, (step, round));
-            let command = command.map_err(|why| Box::new(ended(Err(why))))?;
-            let plan = commands.plan;
-            Ok(request(sender, CommandOwner::Task(task), command, move |end| {
-                ended(judged(&plan, task, step, end))
-            }))
-        });
+/// Reads the work, writes what the command of a stage is given and runs it; a vision check without an agent looks at its screenshots.
+pub async fn stage(
+    context: WorkContext,
+    order: JobOrder,
+    task_state: TaskState,
+    (step, round): (StageKey, u32),
+) -> Result<JobEnd, WorkError> {
+    let JobOrder { turn, commands, .. } = order;
+    let (task, plan) = (turn.task, commands.plan.clone());
+    if step == StageKey::VISION {
+        return blocking(move || match round {
+            0 => JobEnd::Seen {
+                files: evidence::scan(&plan.workspace_of(task), plan.task(task).screenshots()),
+                hollow: None,
+            },
+            _ => JobEnd::Judged(look(&plan, task).map_err(String::from)),
+        })
+        .await;
     }
+    let prepared = blocking(move || stage_command(&commands, &task_state, turn, (step, round)));
+    let answer = match prepared.await? {
+        Err(why) => Err(why),
+        Ok(job) => {
+            let end = context.commands.run(CommandOwner::Task(task), job).await;
+            blocking(move || judged(&plan, task, step, &end)).await?
+        }
+    };
+    Ok(JobEnd::Judged(answer.map_err(String::from)))
 }
 
 /// The command of a stage, its review request written. Blocks.

@@ -16,6 +16,8 @@ use rules::domain::Timestamp;
 use rules::engine::ToolLedgerRef;
 use supervisor::files;
 
+use super::context::blocking;
+
 /// A record that is being written. Its file is made with the first call.
 #[derive(Debug)]
 pub struct ToolLedger {
@@ -81,7 +83,7 @@ impl ToolLedger {
         write: impl FnOnce(&Self, &mut OpenLedger) -> io::Result<()> + Send + 'static,
     ) {
         let ledger = Arc::clone(self);
-        let written = tokio::task::spawn_blocking(move || write(&ledger, &mut ledger.kept()));
+        let written = blocking(move || write(&ledger, &mut ledger.kept()));
         let written = written
             .await
             .unwrap_or_else(|_| Err(io::Error::other("the writing broke off")));
@@ -113,7 +115,7 @@ impl ToolLedger {
     /// When a call is not on it.
     pub async fn seal(self: Arc<Self>, spent: &ConversationUsage) -> Result<ToolLedgerRef, WorkError> {
         let spent = *spent;
-        tokio::task::spawn_blocking(move || self.seal_blocking(&spent)).await?
+        blocking(move || self.seal_blocking(&spent)).await?
     }
 
     fn seal_blocking(&self, spent: &ConversationUsage) -> Result<ToolLedgerRef, WorkError> {

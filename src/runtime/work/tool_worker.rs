@@ -13,9 +13,6 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
-use tokio::sync::mpsc;
-
 use crate::agents::endpoint::Endpoint;
 use crate::agents::model::ModelRequest;
 use crate::agents::tool_loop::{Broken, Conversation, ConversationUsage, Limits, converse};
@@ -23,7 +20,6 @@ use crate::agents::tools::confined::Confined;
 use crate::agents::tools::{FOR_REVIEWERS, Tool, Toolbox};
 use crate::agents::transport::Transport;
 use crate::executor::error::WorkError;
-use crate::executor::runner::Commands;
 use crate::executor::spool::read_head;
 use crate::executor::task_command::TaskCommands;
 use crate::executor::workspace::make_folder;
@@ -34,16 +30,18 @@ use rules::engine::{Asked, Exit, Fact, FailedTool, State, TurnEnd, TurnUpdate};
 use rules::judging::question::may_be_question;
 use rules::mission::model::{AgentMiddleware, ToolKind};
 use rules::mission::{Plan, SubTask};
+use serde_json::Value;
 use supervisor::MountPlan;
 
 use super::agent_messages::{handed_down, question};
 use super::calls::{CUT_SHORT, unanswered, usage_of};
+use super::context::{Message, WorkContext, blocking, jitter, not_reachable};
 use super::middleware::{self, LastMessage};
 use super::reply;
 use super::reviewer_tools::usage_until;
 use super::tool_ledger::{ToolLedger, unkept};
 use crate::runtime::isolation::protection::{Protection, protected_scopes};
-use crate::runtime::session::effects::{Executor, Message, jitter, not_reachable};
+use crate::runtime::session::effects::Executor;
 use context::{ModelProgress, ToolContext};
 
 /// The time behind a turn's end at which a command is ended. Before that, both ends would race for what becomes
@@ -63,13 +61,11 @@ struct ToolTurn {
     endpoint: Endpoint,
     request: ModelRequest,
     task: TaskCommands,
-    protection: Arc<Protection>,
     /// The mounts that a process of the agent would have; `None` where it would not be confined.
     mounts: Option<MountPlan>,
     /// The call that a person has allowed, once.
     allowed: Option<Digest>,
-    commands: Commands,
-    sender: mpsc::UnboundedSender<Message>,
+    context: WorkContext,
 }
 
 impl Executor {
@@ -87,20 +83,20 @@ impl Executor {
                 ..ModelRequest::to(&agent.spec, "", state.plan.task(turn.task).turn_timeout)
             },
             task: self.task_commands(&state.plan, turn.task, turn.attempt),
-            protection: self.protection.clone(),
-            mounts: self.confiner.of_tools((&state.plan, &self.protection), turn),
+            mounts: self
+                .confiner
+                .of_tools((&state.plan, &self.context.protection), turn),
             allowed: dialog.and_then(|dialog| dialog.allowed),
-            commands: self.commands.clone(),
-            sender: self.sender.clone(),
+            context: self.context.clone(),
         };
         self.work_beside(turn, work.go());
     }
 
     /// A turn behind HTTP ended. What it did to files is looked at, where that was noted before.
     pub fn worked(&mut self, plan: &Arc<Plan>, mut end: Box<TurnEnd>) {
-        self.model_turns.remove(&end.turn);
+        self.context.at_work().model_turns.remove(&end.turn);
         let after = self.after(end.turn);
-        let (plan, folder) = (plan.clone(), self.folder.clone());
+        let (plan, folder) = (plan.clone(), self.context.folder.clone());
         self.blocking(move || {
             end.files = after.seen(&plan, &folder, (end.turn.task, &mut end.delegate));
             vec![Fact::TurnEnded(end)]
@@ -110,12 +106,9 @@ impl Executor {
 
 impl ToolTurn {
     async fn go(mut self) {
-        let (turn, sender) = (self.turn, self.sender.clone());
-        // After the loop has ended it is of no use.
-        let _ = sender.send(Message::Fact(Fact::TurnProgress(
-            turn,
-            TurnUpdate::Spawned { process: None },
-        )));
+        let (turn, sender) = (self.turn, self.context.sender.clone());
+        let spawned = TurnUpdate::Spawned { process: None };
+        self.context.post(Fact::TurnProgress(turn, spawned));
         let begin = Timestamp::now();
         let message = match self.prepare().await {
             Err(why) => Message::Fact(not_reachable(turn, why)),
@@ -129,7 +122,7 @@ impl ToolTurn {
                 );
                 let talked = talk.await;
                 for warning in self.endpoint.untold() {
-                    let _ = self.sender.send(Message::Fact(Fact::Warn(warning)));
+                    self.context.post(Fact::Warn(warning));
                 }
                 match talked {
                     Ok(conversation) => self.ended(context, conversation, begin).await,
@@ -137,15 +130,16 @@ impl ToolTurn {
                 }
             }
         };
+        // After the loop has ended it is of no use.
         let _ = sender.send(message);
     }
 
     async fn prepare(&mut self) -> Result<ToolContext, WorkError> {
         let prompt = self.task.folder.spool_file(&SpoolName::Prompt(self.turn));
         let (plan, folder, turn) = (self.task.plan.clone(), self.task.folder.clone(), self.turn);
-        let (protection, cwd) = (self.protection.clone(), self.task.workspace());
+        let (protection, cwd) = (self.context.protection.clone(), self.task.workspace());
         let mounts = self.mounts.take();
-        let prepared = tokio::task::spawn_blocking(move || {
+        let prepared = blocking(move || {
             make_folder(&cwd, &plan.root_of(turn.task))?;
             let prompt = read_head(&prompt, u64::MAX).map_err(WorkError::lost("cannot read the prompt"))?;
             let toolbox = toolbox(&plan, &folder, (&protection, mounts), (turn, &cwd))?;
@@ -163,8 +157,7 @@ impl ToolTurn {
             ),
             end: Instant::now() + self.request.timeout + AFTERWARDS,
             task: self.task.clone(),
-            commands: self.commands.clone(),
-            sender: self.sender.clone(),
+            context: self.context.clone(),
             done: Mutex::new(ModelProgress::of(self.allowed)),
         })
     }
@@ -213,7 +206,7 @@ impl ToolTurn {
             Some(_) => LastMessage::default(),
         };
         if let Some(warning) = heard.warning {
-            let _ = self.sender.send(Message::Fact(Fact::Warn(warning)));
+            self.context.post(Fact::Warn(warning));
         }
         let delegate = self.delegated(said.delegated);
         let end = TurnEnd {
@@ -237,7 +230,7 @@ impl ToolTurn {
         for why in refused {
             let title = plan.title(self.turn.task);
             let warning = Fact::Warn(format!("'{title}' wants to delegate work: {why}"));
-            let _ = self.sender.send(Message::Fact(warning));
+            self.context.post(warning);
         }
         sub_tasks
     }

@@ -20,11 +20,12 @@ use rules::mission::model::{CommandLine, Field, Preset};
 
 use super::agent_backends::Backend;
 use super::agent_messages;
+use super::context::{jitter, not_reachable, refused};
 use super::middleware;
 use super::middleware::LastWords;
 use super::reply;
 use crate::runtime::isolation::watch::After;
-use crate::runtime::session::effects::{Executor, jitter, not_reachable, refused};
+use crate::runtime::session::effects::Executor;
 use crate::runtime::session::error::RunError;
 
 /// The most bytes of an output that can be a question.
@@ -39,13 +40,15 @@ impl Executor {
         let plan = &state.plan;
         let agent_id = plan.task(turn.task).agent;
         match self.programs.get(agent_id) {
-            Err(why) => self.post(refused(turn, FailureClass::ProviderAuth, why.to_string())),
+            Err(why) => self
+                .context
+                .post(refused(turn, FailureClass::ProviderAuth, why.to_string())),
             Ok(Backend::Model(endpoint)) => self.call_worker(state, turn, *endpoint),
             Ok(Backend::Echo) => self.echo_worker(turn),
             Ok(Backend::Command(agent)) => {
                 self.remember(state, turn);
                 if let Err(why) = self.give_message_folder(turn) {
-                    self.post(not_reachable(turn, why));
+                    self.context.post(not_reachable(turn, why));
                     return Ok(());
                 }
                 let (session, id) = (state.session_of(turn.task), new_id());
@@ -55,8 +58,8 @@ impl Executor {
                 let commands = self.task_commands(plan, turn.task, turn.attempt);
                 let job = commands.job(CommandWork::Turn(turn, &agent, session, allowed));
                 match job {
-                    Ok(job) => return self.start(plan, CommandRequest::turn(turn, job)),
-                    Err(why) => self.post(not_reachable(turn, why)),
+                    Ok(job) => return self.start(state, CommandRequest::turn(turn, job)),
+                    Err(why) => self.context.post(not_reachable(turn, why)),
                 }
             }
         }
@@ -71,7 +74,8 @@ impl Executor {
         result: Result<supervisor::ChildExit, WorkError>,
         inputs: &mut Vec<Fact>,
     ) {
-        match (result, self.newest_plan.clone()) {
+        let plan = self.context.at_work().newest_plan.clone();
+        match (result, plan) {
             (Ok(exit), Some(plan)) => {
                 self.processes.remove(&turn);
                 self.turn_exited(turn, plan, outputs, exit, inputs);
@@ -115,7 +119,7 @@ impl Executor {
         let is_silent = exit.stdout_len == 0 && exit.stderr_len == 0;
         if is_silent && after.is_known() && !has_spoken && preset_of(&plan, turn).is_none() {
             inputs.push(Fact::TurnEnded(Box::new(TurnEnd {
-                files: after.seen(&plan, &self.folder, (turn.task, &mut [])),
+                files: after.seen(&plan, &self.context.folder, (turn.task, &mut [])),
                 ..turn_end(
                     turn,
                     &exit,
@@ -140,7 +144,7 @@ impl Executor {
             outputs,
             after,
             plan,
-            folder: self.folder.clone(),
+            folder: self.context.folder.clone(),
             progress: self.progress.remove(&turn).unwrap_or_default(),
         }
     }

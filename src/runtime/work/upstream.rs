@@ -8,10 +8,11 @@ use crate::executor::spool::read_output;
 use crate::review::fence::TextExcerpt;
 use crate::store::RunFolder;
 use rules::domain::{Digest, TurnId};
-use rules::engine::{OutputRefs, State};
+use rules::engine::{Effect, OutputRefs, State};
 
+use super::context::{Undone, blocking};
 use super::worker_prompt::{UPSTREAM_CHARS, quoted};
-use crate::runtime::session::effects::{Executor, Message};
+use crate::runtime::session::effects::Executor;
 
 /// Outputs of up to so many bytes in all are read at once.
 const READ_AT_ONCE: u64 = 256 * 1024;
@@ -21,9 +22,13 @@ const REMEMBERED: usize = 256;
 /// The output of each turn, or why it cannot be shown.
 pub type UpstreamOutputs = BTreeMap<TurnId, Result<TextExcerpt, String>>;
 
-/// Excerpts by the digest of the output that they are of: the record vouches for them, whatever became of the file.
+/// Excerpts by the digest of the output that they are of: the record vouches for them, whatever became of the file. Beside them what
+/// was read for turns whose prompts are still to be written.
 #[derive(Debug, Clone, Default)]
-pub struct Remembered(Arc<Mutex<HashMap<Digest, TextExcerpt>>>);
+pub struct Remembered(Arc<Mutex<HashMap<Digest, TextExcerpt>>>, ReadOutputs);
+
+/// The outputs that were read for prompts, by turn.
+type ReadOutputs = Arc<Mutex<HashMap<TurnId, UpstreamOutputs>>>;
 
 impl Remembered {
     /// Reads what the turns said. Blocks.
@@ -71,9 +76,13 @@ fn length(output: &OutputRefs) -> u64 {
 }
 
 impl Executor {
-    /// The prompt of a turn, once what it quotes is read. `None`: that is read beside the loop, which hears of it in a
-    /// message.
+    /// The outputs that the prompt of a turn quotes, once they are read. `None`: they are read beside the loop, and the prompt is due
+    /// once more behind that.
     pub fn read_for_prompt(&mut self, state: &State, turn: TurnId) -> Option<UpstreamOutputs> {
+        let read = crate::locked(&self.upstream.1).remove(&turn);
+        if read.is_some() {
+            return read;
+        }
         let turns = if state.gets_prompt(turn.task) {
             quoted(state, turn.task)
         } else {
@@ -83,13 +92,15 @@ impl Executor {
             .iter()
             .filter(|(_, output)| self.upstream.recall(output).is_none());
         let bytes: u64 = unread.map(|(_, output)| length(output)).sum();
-        let (upstream, run) = (self.upstream.clone(), self.folder.clone());
+        let (upstream, run) = (self.upstream.clone(), self.context.folder.clone());
         if bytes <= READ_AT_ONCE {
             return Some(upstream.read(&run, turns));
         }
-        self.aside(move || {
-            let said = upstream.read(&run, turns);
-            Message::UpstreamRead { turn, said }
+        self.begin(Effect::PreparePrompt(turn), async move {
+            let read = upstream.1.clone();
+            let outputs = blocking(move || upstream.read(&run, turns)).await?;
+            crate::locked(&read).insert(turn, outputs);
+            Err(Undone::NotNow)
         });
         None
     }

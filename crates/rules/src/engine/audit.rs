@@ -154,6 +154,31 @@ pub fn found(recorded: &FileFact, latest: &FileFact, seen: &FileFact) -> Found {
     }
 }
 
+/// Accepted work that an audit looks at, by value.
+#[derive(Debug, Clone)]
+pub struct AuditedWork {
+    pub task: TaskId,
+    /// The number of the attempt that was accepted.
+    pub attempt: u32,
+    /// The files of its record, each with the newest record of it.
+    pub files: Vec<(FileFact, FileFact)>,
+    /// The checks that may run again, each with whether it does whatever is seen.
+    pub(crate) checks: Vec<(u32, bool)>,
+}
+
+impl AuditedWork {
+    /// The checks that run again, given what was seen of the files.
+    pub fn checks_due<'s>(&'s self, seen: &[FileFact]) -> impl Iterator<Item = u32> + use<'s> {
+        let is_changed = |(file, newest): &(FileFact, FileFact)| {
+            let mut seen = seen.iter().filter(|seen| seen.path == file.path);
+            seen.any(|seen| found(file, newest, seen) == Found::Changed)
+        };
+        let changed = !self.checks.is_empty() && self.files.iter().any(is_changed);
+        let due = self.checks.iter().filter(move |(_, always)| *always || changed);
+        due.map(|(check, _)| *check)
+    }
+}
+
 /// Whether a file of a record is not there, or holds nothing any more, by what was seen of the files that a task names.
 pub fn is_lost(recorded: &FileFact, seen: &[FileFact]) -> bool {
     let seen = seen.iter().find(|seen| seen.path == recorded.path);

@@ -101,7 +101,7 @@ mod voided;
 mod work;
 
 pub use apply::apply;
-pub use audit::{AfterScan, AuditEvidence, AuditReport, AuditStanding, Looks};
+pub use audit::{AfterScan, AuditEvidence, AuditReport, AuditStanding, AuditedWork, Looks};
 pub use command::{Command, CommandResult};
 pub use deadline::{DeadlineEvent, DeadlineStep};
 pub use decide::{

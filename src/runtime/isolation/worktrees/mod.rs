@@ -15,7 +15,6 @@
 //! | `hidden` | what hidden checks keep out of the folders of workers, and how such a check sees it all the same |
 //! | `looks` | trees and folders for looks at tests that the work of a task changed |
 //! | `merge` | what a task did becomes a commit, and what was accepted is merged |
-//! | `prepare` | the setup command of a folder |
 //! | `unmerged` | what git calls unmerged, in words; links that lead out of a repository |
 //! | `user_repository` | the repository of the user: read when a run begins, and written to once, at its end |
 
@@ -43,7 +42,6 @@ mod folders;
 mod hidden;
 mod looks;
 mod merge;
-mod prepare;
 #[cfg(test)]
 mod random_changes_tests;
 #[cfg(test)]
@@ -53,7 +51,6 @@ mod user_repository;
 
 pub use difference::NotCommitted;
 pub use looks::Sides;
-pub use prepare::{FolderUse, Preparation};
 
 /// The reference of the commit that the run began with.
 const START: &str = "refs/quorum/start";

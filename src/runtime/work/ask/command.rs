@@ -1,15 +1,16 @@
 //! Agents that are asked by starting a command.
 
+use std::sync::Arc;
+
 use crate::agents::preset::CommandAgent;
 use crate::executor::command::CommandJob;
 use crate::executor::error::WorkError;
-use crate::executor::runner::{CommandOwner, CommandRequest};
+use crate::executor::runner::CommandOwner;
 use crate::executor::spool::write_told;
 use crate::executor::task_command::CommandWork;
 use crate::review::judgement::Judgement;
 use crate::review::verdict::JudgeReply;
-use crate::runtime::session::effects::{Message, Sender};
-use crate::runtime::work::commands::request;
+use crate::runtime::work::context::{WorkContext, blocking};
 use crate::runtime::work::reply;
 use crate::store::AskFile;
 use rules::domain::Digest;
@@ -20,27 +21,28 @@ use supervisor::RequestFile;
 use super::{Call, place};
 
 impl Call {
-    /// The command of the agent, with its request written, and the reader of its reply. Blocks.
-    pub fn prepare_command(self, agent: &CommandAgent, sender: Sender) -> Result<CommandRequest, Box<Fact>> {
-        let prepared = self.job(agent).and_then(|job| Ok((job, self.handed_over()?)));
-        let ((job, judgement), handed_over) = prepared.map_err(|why| Box::new(self.failed(why)))?;
-        if let Some(handed_over) = handed_over {
-            // After the loop has ended it is of no use.
-            let _ = sender.send(Message::Fact(handed_over));
-        }
-        let id = self.id;
-        let by = agent.by.clone();
-        Ok(request(
-            sender,
-            CommandOwner::Ask(id.task, self.agent),
-            job,
-            move |end| {
-                let parse = |reply: JudgeReply<'_>, said: &Quoted| self.read(reply, said);
-                let (who, place) = (format!("the {}", self.who()), place(&self.commands.folder, id));
-                let preset = by.as_ref().map(|by| &by.preset);
-                self.came_to(reply::of_command((&who, preset), end, judgement, &place, parse))
-            },
-        ))
+    /// Asks an agent by starting its command, and reads the reply.
+    pub async fn ask_command(
+        self: Arc<Self>,
+        context: WorkContext,
+        agent: Arc<CommandAgent>,
+    ) -> Result<Fact, WorkError> {
+        let (call, by) = (self.clone(), agent.by.clone());
+        let prepared = blocking(move || Ok::<_, WorkError>((call.job(&agent)?, call.handed_over()?)));
+        let ((job, judgement), handed_over) = prepared.await??;
+        handed_over.into_iter().for_each(|fact| context.post(fact));
+        let owner = CommandOwner::Ask(self.id, self.agent);
+        let end = context.commands.run(owner, job).await;
+        blocking(move || {
+            let parse = |reply: JudgeReply<'_>, said: &Quoted| self.read(reply, said);
+            let (who, place) = (
+                format!("the {}", self.who()),
+                place(&self.commands.folder, self.id),
+            );
+            let preset = by.as_ref().map(|by| &by.preset);
+            self.came_to(reply::of_command((&who, preset), &end, judgement, &place, parse))
+        })
+        .await
     }
 
     fn job(&self, agent: &CommandAgent) -> Result<(CommandJob, Judgement), WorkError> {

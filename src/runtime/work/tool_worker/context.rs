@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
 
 use serde_json::Value;
-use tokio::sync::mpsc;
 
 use crate::agents::command::path_variable;
 use crate::agents::model::{ModelReply, ToolCall, ToolResult, ToolSpec};
@@ -14,12 +13,12 @@ use crate::agents::tools::messages::{self, AgentMessage};
 use crate::agents::tools::{ToolError, Toolbox, brief, run};
 use crate::executor::command::{CommandEnd, How};
 use crate::executor::error::WorkError;
-use crate::executor::runner::{CommandOwner, Commands};
+use crate::executor::runner::CommandOwner;
 use crate::executor::spool::read_ends;
 use crate::executor::task_command::{CommandWork, TaskCommands};
 use crate::review::fence::TextExcerpt;
-use crate::runtime::session::effects::Message;
 use crate::runtime::work::agent_messages::handed_down;
+use crate::runtime::work::context::WorkContext;
 use crate::runtime::work::middleware::{self, LastMessage};
 use crate::runtime::work::permission::Permission;
 use crate::runtime::work::tool_ledger::ToolLedger;
@@ -46,8 +45,7 @@ pub struct ToolContext {
     /// When a command ends at the latest: then the turn's time is up.
     pub end: Instant,
     pub task: TaskCommands,
-    pub commands: Commands,
-    pub sender: mpsc::UnboundedSender<Message>,
+    pub context: WorkContext,
     pub done: Mutex<ModelProgress>,
 }
 
@@ -176,11 +174,8 @@ impl ToolContext {
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         let text = text.chars().take(LONGEST_TOLD).collect();
         let turn = self.turn;
-        // After the loop has ended it is of no use.
-        let _ = self.sender.send(Message::Fact(Fact::TurnProgress(
-            turn,
-            TurnUpdate::Activity { summary: text },
-        )));
+        let activity = TurnUpdate::Activity { summary: text };
+        self.context.post(Fact::TurnProgress(turn, activity));
     }
 
     /// Keeps a call that came to nothing for a reason that may pass, until the same call goes well.
@@ -304,7 +299,11 @@ impl ToolContext {
             Ok(job) => job,
             Err(why) => return ToolResult::refused(why),
         };
-        let end = self.commands.run(CommandOwner::Tool(self.turn), job).await;
+        let end = self
+            .context
+            .commands
+            .run(CommandOwner::Tool(self.turn), job)
+            .await;
         let output = self.task.file(&output);
         let read = tokio::task::spawn_blocking(move || read_ends(&output, SHOWN)).await;
         let read = read.map_err(std::io::Error::other).and_then(|read| read);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::domain::{OutcomeClass, Status, TaskId};
-use crate::engine::audit::{Acceptance, AuditStanding, Found, Looks, found};
+use crate::engine::audit::{Acceptance, AuditStanding, AuditedWork, Found, Looks, found};
 use crate::engine::merging::Delivery;
 use crate::engine::payload::{Commit, FileFact};
 use crate::engine::timers::Timer;
@@ -140,28 +140,48 @@ impl State {
     /// The checks that the audit under way runs again, given what it saw of the files.
     pub fn checks_due(&self, looks: &Looks) -> Vec<(TaskId, u32)> {
         let latest = self.latest_records();
-        let always = self.plan.rules.settings.final_checks == FinalChecks::Always;
         let mut due = Vec::new();
         for (id, seen) in looks {
-            let Some(acceptance) = self.task(*id).acceptance() else {
-                continue;
-            };
-            let changed = || {
-                self.found(*id, &latest, seen)
-                    .any(|(_, found)| found == Found::Changed)
-            };
-            let asked = always || !self.plan.task(*id).side_effects;
-            let last = self.audit.turn_ends.get(&self.plan.files_in(*id)).copied();
-            let (last, changed) = (last.unwrap_or(0), asked && changed());
-            let is_due = |passed: u64| asked && (always || changed || last > passed);
-            let checks = acceptance.checks.iter();
-            due.extend(
-                checks
-                    .filter(|(_, passed)| is_due(*passed))
-                    .map(|(n, _)| (*id, *n)),
-            );
+            if let Some(acceptance) = self.task(*id).acceptance() {
+                let audited = self.audited((*id, acceptance), &latest);
+                due.extend(audited.checks_due(seen).map(|check| (*id, check)));
+            }
         }
         due
+    }
+
+    /// The work that the audit under way looks at.
+    pub fn audited_work(&self) -> Vec<AuditedWork> {
+        let latest = self.latest_records();
+        self.covered()
+            .map(|accepted| self.audited(accepted, &latest))
+            .collect()
+    }
+
+    fn audited(
+        &self,
+        (id, acceptance): (TaskId, &Acceptance),
+        latest: &BTreeMap<String, (u64, &FileFact)>,
+    ) -> AuditedWork {
+        let newest = |file: &FileFact| {
+            let newest = latest.get(&self.plan.place(id, &file.path));
+            (file.clone(), newest.map_or(file, |(_, newest)| *newest).clone())
+        };
+        let always = self.plan.rules.settings.final_checks == FinalChecks::Always;
+        let is_asked = always || !self.plan.task(id).side_effects;
+        let last = self
+            .audit
+            .turn_ends
+            .get(&self.plan.files_in(id))
+            .copied()
+            .unwrap_or(0);
+        let checks = acceptance.checks.iter().filter(|_| is_asked);
+        AuditedWork {
+            task: id,
+            attempt: self.task(id).attempt.number,
+            files: acceptance.files.iter().map(newest).collect(),
+            checks: checks.map(|(n, passed)| (*n, always || last > *passed)).collect(),
+        }
     }
 
     /// The state of each file of a task's record.

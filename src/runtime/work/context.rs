@@ -1,0 +1,121 @@
+//! How work reaches the world, and how it comes back: each piece of it is one async function that is given what the engine decided,
+//! by value, and ends in one [`Fact`].
+
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use tokio::sync::{Notify, mpsc};
+
+use crate::executor::error::WorkError;
+use crate::executor::program_watch::WatchedPrograms;
+use crate::executor::runner::Commands;
+use crate::executor::task_command::TaskCommands;
+use crate::runtime::isolation::protection::Protection;
+use crate::runtime::isolation::worktrees::Worktrees;
+use crate::store::RunFolder;
+use rules::domain::{FailureClass, TurnId};
+use rules::engine::{Effect, Fact, Job, TurnEnd};
+
+use super::at_work::AtWork;
+use super::seen_on::SeenOn;
+
+/// A message to the loop over its channel.
+pub enum Message {
+    /// A fact that happened.
+    Fact(Fact),
+    /// An effect that is to be performed now, if it is still wanted.
+    Due(Effect),
+    /// The programs that a turn may rest on were looked at: it starts.
+    Turn(TurnId),
+    /// A turn of a model that works with tools ended.
+    Worked(Box<TurnEnd>),
+    /// The programs of agents at work were looked at.
+    ProgramsSeen(WatchedPrograms),
+    /// The program cannot do its own part, in which nobody who works or judges has a share.
+    Broken(WorkError),
+}
+
+/// Where messages for the loop are handed in.
+pub type Sender = mpsc::UnboundedSender<Message>;
+
+/// Why a piece of work ends without a fact.
+pub enum Undone {
+    /// It could not be begun yet: its effect is performed anew.
+    NotNow,
+    /// The program cannot do its own part.
+    Broken(WorkError),
+}
+
+impl From<WorkError> for Undone {
+    fn from(why: WorkError) -> Self {
+        Self::Broken(why)
+    }
+}
+
+/// The things by which work reaches the world.
+#[derive(Clone)]
+pub struct WorkContext {
+    pub folder: RunFolder,
+    /// Where commands are handed in, to be run below the supervisor.
+    pub commands: Commands,
+    /// The files that must not change while the session lives.
+    pub protection: Arc<Protection>,
+    /// The folders of isolated tasks, and what was accepted of their work.
+    pub worktrees: Worktrees,
+    /// The results of checks on commits that nobody has worked on.
+    pub seen_on: Arc<Mutex<SeenOn>>,
+    pub at_work: Arc<Mutex<AtWork>>,
+    /// Notified whenever something that was at work has ended.
+    pub ended: Arc<Notify>,
+    pub sender: Sender,
+}
+
+impl WorkContext {
+    /// Hands the loop a fact.
+    pub fn post(&self, fact: Fact) {
+        // The loop holds the receiver as long as it lives; after it this is of no use.
+        let _ = self.sender.send(Message::Fact(fact));
+        self.ended.notify_waiters();
+    }
+
+    pub fn at_work(&self) -> MutexGuard<'_, AtWork> {
+        crate::locked(&self.at_work)
+    }
+}
+
+/// A job that the engine has decided on, and the commands of its task.
+#[derive(Clone)]
+pub struct JobOrder {
+    pub turn: TurnId,
+    pub job: Job,
+    pub commands: TaskCommands,
+}
+
+/// Waits for work that may wait for the disk, on a thread of its own.
+///
+/// # Errors
+/// When the program ends meanwhile.
+pub async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, WorkError> {
+    Ok(tokio::task::spawn_blocking(work).await?)
+}
+
+/// Randomness for a back-off, 0 to 1000: calls that failed in the same moment must not come back in the same moment.
+pub fn jitter() -> u16 {
+    fastrand::u16(0..=1000)
+}
+
+/// An environment problem in the middle of a run: nothing was started.
+pub fn not_reachable(turn: TurnId, why: impl Into<String>) -> Fact {
+    refused(turn, FailureClass::Unknown, why)
+}
+
+/// The fact that a turn cannot be begun, by class.
+pub fn refused(turn: TurnId, class: FailureClass, why: impl Into<String>) -> Fact {
+    Fact::TurnRequestFailed {
+        turn,
+        class,
+        before_effect: false,
+        message: why.into(),
+        retry_after: None,
+        jitter: 0,
+    }
+}
