@@ -174,8 +174,7 @@ impl Scene {
         };
         let check = |at| self.work(CommandWork::Check(at, SpoolName::Check(TaskId(0), 2, at)));
         // As a session starts it: in a copy, confined.
-        let then = Box::new(|_| {});
-        let hidden = CommandRequest::new(CommandOwner::Task(TaskId(0)), check(1), then);
+        let (hidden, _) = CommandRequest::awaited(CommandOwner::Task(TaskId(0)), check(1));
         let copy = self.place.path().join("copy");
         fs::create_dir(&copy).unwrap();
         fs::write(copy.join("secret"), "a copy of it").unwrap();
