@@ -48,7 +48,7 @@ pub struct TurnBaseline {
 }
 
 /// Writes down what stands in the files of the next turn; `known` is what the folder of an isolated task is made with.
-pub async fn note_files(
+pub async fn record_before_turn(
     context: WorkContext,
     commands: TaskCommands,
     (turn, starts, shared): (TurnId, u64, bool),

@@ -30,7 +30,7 @@ use super::error::RunError;
 use super::stall_detector::StallDetector;
 use crate::runtime::isolation::confinement::Confiner;
 use crate::runtime::isolation::protection::PROGRAMS;
-use crate::runtime::isolation::watch::{Frozen, TurnBaseline, frozen, note_files};
+use crate::runtime::isolation::watch::{Frozen, TurnBaseline, frozen, record_before_turn};
 use crate::runtime::recovery::adopt::{Adopted, Left};
 use crate::runtime::work::agent_backends::{AgentBackends, AgentsWithoutTools};
 use crate::runtime::work::agent_messages::TurnProgress;
@@ -248,7 +248,7 @@ impl Executor {
                 let commands = self.task_commands(&state.plan, turn.task, turn.attempt);
                 self.begin(
                     effect,
-                    note_files(context, commands, (turn, starts, shared), known),
+                    record_before_turn(context, commands, (turn, starts, shared), known),
                 );
             }
             Effect::Audit { number } => {
