@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
 
+use crc32fast::Hasher;
+
 use rules::domain::Timestamp;
 use rules::engine::OriginCode;
 
@@ -24,7 +26,7 @@ pub struct Journal<F> {
     buffer: Vec<u8>,
     next_seq: u64,
     offset: u64,
-    checksum: crc32fast::Hasher,
+    checksum: Hasher,
     starts_batch: bool,
     unsynced: bool,
     /// Whether the records in the file may never have been synced: their writer may have been killed before
@@ -52,7 +54,7 @@ impl<F: LogFile> Journal<F> {
             buffer: Vec::with_capacity(16 * 1024),
             next_seq: end.seq,
             offset: end.offset,
-            checksum: crc32fast::Hasher::new_with_initial_len(end.checksum, end.offset),
+            checksum: Hasher::new_with_initial_len(end.checksum, end.offset),
             starts_batch: true,
             unsynced: false,
             inherited: end.offset > 0,
@@ -155,13 +157,9 @@ impl<F: LogFile> Journal<F> {
         self.offset
     }
 
-    fn check(&self) -> Result<(), JournalError> {
+    fn check(&mut self) -> Result<(), JournalError> {
         if self.poisoned {
-            let source = io::Error::other("an earlier write or sync failed");
-            return Err(JournalError {
-                path: self.path.clone(),
-                source,
-            });
+            return Err(self.poison(io::Error::other("an earlier write or sync failed")));
         }
         Ok(())
     }
@@ -257,7 +255,7 @@ pub struct Reader<R = BufReader<File>> {
     line_number: u64,
     offset: u64,
     next_seq: u64,
-    checksum: crc32fast::Hasher,
+    checksum: Hasher,
     before: JournalEnd,
     torn: Option<u64>,
     done: bool,
@@ -289,8 +287,18 @@ impl Reader {
         })?;
         reader.offset = end.offset;
         reader.next_seq = end.seq;
-        reader.checksum = crc32fast::Hasher::new_with_initial_len(end.checksum, end.offset);
+        reader.checksum = Hasher::new_with_initial_len(end.checksum, end.offset);
         Ok(reader)
+    }
+
+    /// The end of a journal, all of which is read.
+    ///
+    /// # Errors
+    /// The damage, or when the file cannot be opened.
+    pub fn end_of(path: &Path) -> Result<JournalEnd, DamagedJournal> {
+        let mut reader = Self::open(path)?;
+        while reader.next_record()?.is_some() {}
+        Ok(reader.end())
     }
 }
 
@@ -304,7 +312,7 @@ impl<R: BufRead> Reader<R> {
             line_number: 0,
             offset: 0,
             next_seq: 1,
-            checksum: crc32fast::Hasher::new(),
+            checksum: Hasher::new(),
             before: JournalEnd::START,
             torn: None,
             done: false,
@@ -415,7 +423,7 @@ impl<R: BufRead> Reader<R> {
             tail += self.line.len() as u64;
             if let Some(Ok(record)) = self.line.strip_suffix(b"\n").map(Record::of_line) {
                 after += 1;
-                later_batch |= record.starts_batch();
+                later_batch |= record.starts_batch;
             }
         }
         self.done = true;

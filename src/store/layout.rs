@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use rules::domain::{AskId, RunId, Timestamp, TurnId};
+use rules::domain::{AskId, RunId, StageKey, TaskId, Timestamp, TurnId};
 
 use super::journal::{DamagedJournal, Reader, first_record};
 use super::log_file::foreign_write_mark;
@@ -201,7 +201,7 @@ impl StateFolder {
     /// As [`Self::runs`].
     pub fn known_runs(&self) -> io::Result<Vec<KnownRun>> {
         let mut runs = Vec::new();
-        for name in self.names_of_runs()?.1 {
+        for name in self.names_of_runs()? {
             let Some(id) = name.to_str().and_then(|name| RunId::new(name).ok()) else {
                 continue;
             };
@@ -217,10 +217,8 @@ impl StateFolder {
 
     /// The names of all folders that are taken for runs; none where that cannot be told.
     pub fn run_names(&self) -> Vec<String> {
-        let names = self
-            .names_of_runs()
-            .map_or_else(|_| Vec::new(), |(_, names)| names);
-        let names = names.into_iter().filter_map(|name| name.into_string().ok());
+        let names = self.names_of_runs().unwrap_or_default().into_iter();
+        let names = names.filter_map(|name| name.into_string().ok());
         let is_run = |name: &String| {
             let id = RunId::new(name.as_str()).ok();
             id.is_some_and(|id| fs::symlink_metadata(self.run(&id).journal()).is_ok())
@@ -233,24 +231,21 @@ impl StateFolder {
     /// # Errors
     /// Whatever the file system says.
     pub fn sweep(&self) -> io::Result<()> {
-        let (folder, names) = self.names_of_runs()?;
-        for name in names {
-            if let Some(folder) = folder
-                .as_ref()
-                .filter(|_| name.to_string_lossy().starts_with(TRASH))
-            {
-                folder.remove_all(&name)?;
-            }
-        }
-        Ok(())
+        let Some(runs) = self.open_runs()? else {
+            return Ok(());
+        };
+        let mut names = runs.names()?;
+        names.retain(|name| name.to_string_lossy().starts_with(TRASH));
+        names.iter().try_for_each(|name| runs.remove_all(name))
     }
 
-    fn names_of_runs(&self) -> io::Result<(Option<OpenFolder>, Vec<OsString>)> {
-        let Some(folder) = if_there(OpenFolder::open(&self.root.join("runs")))? else {
-            return Ok((None, Vec::new()));
-        };
-        let names = folder.names()?;
-        Ok((Some(folder), names))
+    fn open_runs(&self) -> io::Result<Option<OpenFolder>> {
+        if_there(OpenFolder::open(&self.root.join("runs")))
+    }
+
+    fn names_of_runs(&self) -> io::Result<Vec<OsString>> {
+        let runs = self.open_runs()?;
+        runs.map_or_else(|| Ok(Vec::new()), |runs| runs.names())
     }
 }
 
@@ -454,30 +449,30 @@ pub enum SpoolName {
     /// The folder in which a turn may leave questions, delegations, progress and its result.
     Drop(TurnId),
     /// The output of a check, by attempt and position.
-    Check(rules::domain::TaskId, u32, u32),
+    Check(TaskId, u32, u32),
     /// The output of a check of another task on merged work.
-    PeerCheck(rules::domain::TaskId, u32, rules::domain::TaskId, u32),
+    PeerCheck(TaskId, u32, TaskId, u32),
     /// The output of a command of an audit, by the number of the audit and its position.
     Audit(u32, u32),
     /// The files as an audit saw them, by its number.
     AuditSeen(u32),
     /// The output of a command that was asked for an approval, by number and position of the approver.
-    Approver(rules::domain::TaskId, u32, u32),
+    Approver(TaskId, u32, u32),
     /// The output of a check of a task before the work, by position.
-    Baseline(rules::domain::TaskId, u32),
+    Baseline(TaskId, u32),
     /// The output of a command in a look at tests that the work changed, by attempt, kind of look, and
     /// position.
-    Look(rules::domain::TaskId, u32, &'static str, u32),
+    Look(TaskId, u32, &'static str, u32),
     /// The output of a command of a finish gate, by the turn that it looked at and its position.
     Finish(TurnId, u32),
     /// The output of a command that a criterion names, by attempt, round and position.
-    Probe(rules::domain::TaskId, u32, u32, u32),
+    Probe(TaskId, u32, u32, u32),
     /// The output of the command of a stage, by attempt, stage and round.
-    StageOut(rules::domain::TaskId, u32, rules::domain::StageKey, u32),
+    StageOut(TaskId, u32, StageKey, u32),
     /// The input of the command of a stage, as JSON.
-    StageReview(rules::domain::TaskId, u32, rules::domain::StageKey, u32),
+    StageReview(TaskId, u32, StageKey, u32),
     /// The output of the command that prepares a worktree: that of a task, or of all accepted work.
-    Setup(Option<rules::domain::TaskId>),
+    Setup(Option<TaskId>),
     /// A file of one call to an agent.
     Ask(AskId, AskFile),
 }

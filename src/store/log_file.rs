@@ -65,9 +65,7 @@ impl FsLog {
             file,
         })
     }
-}
 
-impl FsLog {
     /// Whether the file is still the one that was opened, as long as it was left.
     fn check(&self) -> io::Result<()> {
         let there = std::fs::symlink_metadata(&self.path);
@@ -83,9 +81,7 @@ impl FsLog {
             self.len,
         )))
     }
-}
 
-impl FsLog {
     /// Not synced, since a failed sync is never tried again: where the cut is lost, readers find a torn tail.
     fn cut_back(&self, error: io::Error) -> io::Error {
         let _ = self.file.set_len(self.synced);

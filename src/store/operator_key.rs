@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
-use supervisor::files::sync_file;
-use supervisor::files::{if_there, read_regular, sync_parent};
+use supervisor::files::no_links::real_path;
+use supervisor::files::{if_there, read_regular, sync_file, sync_parent};
 
 /// The text that the code of a command covers beside the command, so that it means nothing elsewhere.
 const DOMAIN: &[u8] = b"quorum inbox v1\n";
@@ -119,7 +119,7 @@ fn read(path: &Path) -> io::Result<Option<OperatorKey>> {
         let message = format!("{} can be read by others; make it 0600", path.display());
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, message));
     }
-    let key = read_regular(&supervisor::files::no_links::real_path(path)?, LONGEST_KEY)?;
+    let key = read_regular(&real_path(path)?, LONGEST_KEY)?;
     if key.len() < KEY_BYTES {
         let message = format!("{} is too short for a key", path.display());
         return Err(io::Error::new(io::ErrorKind::InvalidData, message));
@@ -146,7 +146,7 @@ fn make(path: &Path) -> io::Result<()> {
     fs::remove_file(&temporary)?;
     match linked {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
-        _ => sync_parent(&supervisor::files::no_links::real_path(path)?),
+        _ => sync_parent(&real_path(path)?),
     }
 }
 

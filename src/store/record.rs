@@ -33,7 +33,7 @@ pub struct Record {
     /// How many of the events were decided about the fact itself; the others became due by it.
     direct: usize,
     /// Whether all records before this one were synced when it was written.
-    starts_batch: bool,
+    pub starts_batch: bool,
     /// The code of the key that vouches for the record; `None` where none does.
     pub origin: Option<OriginCode>,
 }
@@ -86,11 +86,6 @@ impl JournalDecision {
         Self { fact, events, direct }
     }
 
-    /// Adds what became due by it.
-    pub fn and_due(&mut self, events: Vec<Event>) {
-        self.events.extend(events);
-    }
-
     fn due(&self) -> Option<u32> {
         let is_all = self.direct == self.events.len();
         (!is_all).then(|| u32::try_from(self.direct).unwrap_or(u32::MAX))
@@ -98,11 +93,6 @@ impl JournalDecision {
 }
 
 impl Record {
-    /// Whether all records before this one were synced when it was written.
-    pub fn starts_batch(&self) -> bool {
-        self.starts_batch
-    }
-
     /// The events that were decided about the fact itself, and those that became due by that.
     pub fn parts(&self) -> (&[Event], &[Event]) {
         self.events.split_at(self.direct.min(self.events.len()))
@@ -247,7 +237,7 @@ mod tests {
         let mut line = Vec::new();
         Record::encode(&mut line, true, 7, Timestamp(5), &decision).unwrap();
         let read = Record::of_line(line.strip_suffix(b"\n").unwrap()).unwrap();
-        assert_eq!((read.seq, read.at, read.starts_batch()), (7, Timestamp(5), true));
+        assert_eq!((read.seq, read.at, read.starts_batch), (7, Timestamp(5), true));
         assert_eq!(read.parts(), decision.events.split_at(1));
     }
 

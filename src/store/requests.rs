@@ -3,6 +3,7 @@
 //! One file each, replaced in one step under a lock of the folder's own: a crash leaves the old state of a request or the
 //! new one, and two people cannot both decide about it. Every step is kept with its time and whoever took it.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -169,17 +170,15 @@ impl Requests {
     }
 
     fn numbers(&self) -> Result<Vec<u32>, StateFileError> {
-        let Some(names) = if_there(OpenFolder::open(&self.folder).and_then(|folder| folder.names()))
+        let names = if_there(OpenFolder::open(&self.folder).and_then(|folder| folder.names()));
+        let names = names
             .map_err(StateFileError::io(&self.folder))?
-        else {
-            return Ok(Vec::new());
+            .unwrap_or_default();
+        let number = |name: &OsString| {
+            let name = name.to_str()?.strip_suffix(".json")?;
+            name.strip_prefix(NAME)?.parse().ok()
         };
-        let mut numbers = Vec::new();
-        for name in names {
-            let name = name.to_str().and_then(|name| name.strip_suffix(".json"));
-            let number = name.and_then(|name| name.strip_prefix(NAME)?.parse::<u32>().ok());
-            numbers.extend(number);
-        }
+        let mut numbers: Vec<u32> = names.iter().filter_map(number).collect();
         numbers.sort_unstable();
         Ok(numbers)
     }

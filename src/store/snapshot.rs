@@ -23,8 +23,7 @@ use rules::engine::{Counts, ProcessRef, State, SupervisorRef};
 
 use super::layout::RunFolder;
 use super::operator_key::OperatorKey;
-use supervisor::files::checked_line;
-use supervisor::files::{LONGEST_FILE, if_there, open_regular, read_regular, replace_file};
+use supervisor::files::{LONGEST_FILE, checked_line, if_there, open_regular, read_regular, replace_file};
 
 const SCHEMA: &str = "quorum.state/v2";
 

@@ -7,8 +7,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::lock::LockError;
-use supervisor::files::checked_line;
-use supervisor::files::{if_there, read_regular, replace_file};
+use supervisor::files::{checked_line, if_there, read_regular, replace_file};
 
 /// Why such a file cannot be used.
 #[derive(Debug, thiserror::Error)]

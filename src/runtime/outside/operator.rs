@@ -1,11 +1,11 @@
 //! What a person says to a run without a session: journaled by whoever holds the lock, executed by the next session.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::store::{
-    self, FsLog, InboxFile, Journal, JournalDecision, JournalError, OperatorKey, Queued, Reader, RunFolder,
-    StateFolder,
+    self, FsLog, InboxFile, Journal, JournalDecision, JournalEnd, JournalError, OperatorKey, Queued, Reader,
+    RunFolder, StateFolder,
 };
 use rules::domain::{HoldOwner, RunId, Timestamp, WaitingReason};
 use rules::engine::{
@@ -13,6 +13,7 @@ use rules::engine::{
     RunPhase, State, TaskEvent, Timer,
 };
 
+use crate::runtime::recovery::origin::{code_of_word, operator_key};
 use crate::runtime::recovery::recover::{RecoverError, Recovered, recover};
 use crate::runtime::recovery::supervision::{self, NoWord};
 use crate::runtime::session::entry::{Due, Entry};
@@ -37,14 +38,14 @@ pub enum ApplyError {
     #[error("cannot use {path}: {source}")]
     Inbox {
         /// The path of the inbox.
-        path: std::path::PathBuf,
+        path: PathBuf,
         source: io::Error,
     },
     /// The journal of the run cannot be opened.
     #[error("cannot write {path}: {source}")]
     Open {
         /// The path of the journal.
-        path: std::path::PathBuf,
+        path: PathBuf,
         source: io::Error,
     },
 }
@@ -58,15 +59,10 @@ pub fn apply_offline(run: &RunFolder, inputs: &[Fact]) -> Result<State, ApplyErr
     let recovered = recover(run, |_, _| {})?;
     supervision::allows(run, &recovered, inputs)?;
     end_what_is_called_off(run, &recovered, inputs)?;
-    let open = |source| ApplyError::Open {
-        path: run.journal(),
-        source,
-    };
-    let file = FsLog::open(&run.journal(), recovered.end.offset).map_err(open)?;
     let mut writer = OfflineWriter {
         run: run.id().clone(),
-        key: crate::runtime::recovery::origin::operator_key(),
-        journal: Journal::new(file, &run.journal(), recovered.end),
+        key: operator_key(),
+        journal: journal_from(run, recovered.end)?,
         state: recovered.state,
     };
     let mut moved = false;
@@ -124,21 +120,24 @@ pub fn vouch_for(run: &RunFolder) -> Result<(), ApplyError> {
     let Ok(key) = OperatorKey::existing_or_new() else {
         return Ok(());
     };
-    let mut reader = Reader::open(&run.journal()).map_err(RecoverError::from)?;
-    while reader.next_record().map_err(RecoverError::from)?.is_some() {}
-    let open = |source| ApplyError::Open {
-        path: run.journal(),
-        source,
-    };
-    let file = FsLog::open(&run.journal(), reader.end().offset).map_err(open)?;
-    let mut journal = Journal::new(file, &run.journal(), reader.end());
+    let end = Reader::end_of(&run.journal()).map_err(RecoverError::from)?;
+    let mut journal = journal_from(run, end)?;
     let message = "a person vouches for what stands before this in the journal".to_owned();
     let event = Event::Run(RunEvent::Warning(Concern::Notice, message.clone()));
     let decision = JournalDecision::of(Fact::Warn(message), vec![event]);
     journal.push_vouched(Timestamp::now(), &decision, |before, text| {
-        crate::runtime::recovery::origin::code_of_word(&key, run.id(), before, text)
+        code_of_word(&key, run.id(), before, text)
     })?;
     Ok(journal.commit()?)
+}
+
+/// The journal of a run, to be gone on with from its end.
+fn journal_from(run: &RunFolder, end: JournalEnd) -> Result<Journal<FsLog>, ApplyError> {
+    let path = run.journal();
+    match FsLog::open(&path, end.offset) {
+        Ok(file) => Ok(Journal::new(file, &path, end)),
+        Err(source) => Err(ApplyError::Open { path, source }),
+    }
 }
 
 /// Takes every command that waits in the inbox. No run of the folder may have a session: the caller holds the
@@ -282,7 +281,6 @@ impl OfflineWriter {
 
 #[cfg(test)]
 mod tests {
-    use crate::store::JournalEnd;
     use rules::domain::Status;
     use rules::engine::simulation::{Simulation, good, options};
     use rules::engine::{Exit, TurnEnd};

@@ -15,9 +15,8 @@ use regex::bytes::Regex;
 
 use crate::store::{
     DamagedJournal, Journal, JournalDecision, JournalEnd, JournalError, KnownRun, LONGEST_RECORD, LogFile,
-    OperatorKey, Record,
+    OperatorKey, Reader, Record, RunFolder, StateFolder,
 };
-use crate::store::{Reader, RunFolder, StateFolder};
 use rules::domain::{Digest, OutcomeClass, RunId, Timestamp};
 use rules::engine::{Event, OriginCode, RunEvent};
 use supervisor::files::open_regular;
@@ -297,16 +296,7 @@ pub fn vouched(run: &RunFolder, key: Option<&OperatorKey>) -> CheckedOrigin {
 
 /// Whether every record of a journal can be read.
 pub fn is_whole(run: &RunFolder) -> bool {
-    let Ok(mut reader) = Reader::open(&run.journal()) else {
-        return false;
-    };
-    loop {
-        match reader.next_record() {
-            Ok(Some(_)) => {}
-            Ok(None) => return true,
-            Err(_) => return false,
-        }
-    }
+    Reader::end_of(&run.journal()).is_ok()
 }
 
 /// Shows the first whole line of a journal, and each that may hold the end of a session, with what stands before it, and

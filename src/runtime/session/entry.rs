@@ -64,7 +64,7 @@ impl Entry<'_> {
                 && let Some(events) = next(state, now, || write_prompts(state, &mut due), &mut prompts)?
             {
                 apply(state, journal, &events, &mut due)?;
-                decision.and_due(events);
+                decision.events.extend(events);
             }
         }
         let seq = journal.next_seq();
