@@ -51,15 +51,9 @@ pub fn unfinished_with(
     let key = operator_key();
     let mut found = Vec::new();
     for run in runs {
-        let active = match active_titles(&run, key.as_ref())? {
-            Some(active) => active,
-            None => continue,
-        };
+        let active = active_titles(&run, key.as_ref())?.unwrap_or_default();
         let title = active.into_iter().find(|title| titles.contains(title.as_str()));
-        found.extend(title.map(|title| Unfinished {
-            run: run.clone(),
-            title,
-        }));
+        found.extend(title.map(|title| Unfinished { run, title }));
     }
     Ok(found)
 }

@@ -13,7 +13,7 @@ use crate::executor::command::GRACE;
 use crate::store::RunFolder;
 use rules::domain::{TaskId, TurnId};
 use rules::engine::{Event, ProcessRef, RunEvent, State, SupervisorRef, TurnEvent, TurnUpdate};
-use supervisor::{ExitRecord, Handle, HeldChild, Holding, NotFound, ProcessIdentity};
+use supervisor::{ExitRecord, Handle, Holding, NotFound, ProcessIdentity};
 
 use super::recover::Recovered;
 use super::supervision;
@@ -276,23 +276,17 @@ impl Adopted {
         self.next_key = holding.next_key;
         let mut unwanted = Vec::new();
         for child in holding.children {
-            let Some(turn) = wanted.get(&child.label).copied() else {
+            let Some(turn) = wanted.remove(&child.label) else {
                 unwanted.push(child.key);
                 continue;
             };
-            let HeldChild {
-                key, pid, start_time, ..
-            } = child;
-            let process = ProcessRef { pid, start_time };
-            wanted.remove(&child.label);
-            self.running.insert(
-                key,
-                Running {
-                    turn,
-                    process,
-                    known: left.processes.contains_key(&turn),
-                },
-            );
+            let process = ProcessRef {
+                pid: child.pid,
+                start_time: child.start_time,
+            };
+            let known = left.processes.contains_key(&turn);
+            let running = Running { turn, process, known };
+            self.running.insert(child.key, running);
         }
         unwanted
     }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::executor::spool::{self, Recorded};
 use crate::store::{AskFile, DamagedJournal, Reader, RunFolder, Snapshot, SpoolName, keep_prefix};
 use rules::domain::Timestamp;
-use rules::engine::{AskEvent, Event, FileRef, Prompt, RunEvent, Salvaged, TurnEvent};
+use rules::engine::{AskEvent, Event, FileRef, RunEvent, Salvaged, TurnEvent};
 use supervisor::ExitsLog;
 
 use super::adopt::Left;
@@ -98,60 +98,48 @@ impl VerifiedFiles {
 
 /// The files that an event vouches for.
 pub fn named_files(event: &Event) -> Vec<(SpoolName, Recorded)> {
-    let mut named = Vec::new();
-    let whole = |file: &FileRef| file.into();
-    match event {
-        Event::Turn(
-            turn,
-            TurnEvent::Started(Prompt {
-                digest: Some(digest), ..
-            }),
-        ) => named.push((
-            SpoolName::Prompt(*turn),
-            Recorded {
-                len: None,
-                digest: *digest,
-            },
-        )),
-        Event::Turn(turn, TurnEvent::FilesNoted { file, .. }) => {
-            named.push((SpoolName::Before(*turn), whole(file)))
+    let named = match event {
+        Event::Turn(turn, TurnEvent::Started(prompt)) => {
+            let recorded = |digest| (SpoolName::Prompt(*turn), Recorded { len: None, digest });
+            return prompt.digest.map(recorded).into_iter().collect();
         }
-        Event::Run(RunEvent::AuditFinished {
-            number,
-            record: Some(file),
-            ..
-        }) => named.push((SpoolName::AuditSeen(*number), whole(file))),
+        Event::Turn(turn, TurnEvent::FilesNoted { file, .. }) => vec![(SpoolName::Before(*turn), Some(file))],
+        Event::Run(RunEvent::AuditFinished { number, record, .. }) => {
+            vec![(SpoolName::AuditSeen(*number), record.as_ref())]
+        }
         Event::Ask(id, AskEvent::HandedOver { file, .. }) => {
-            named.push((SpoolName::Ask(*id, AskFile::Handoff), whole(file)));
+            vec![(SpoolName::Ask(*id, AskFile::Handoff), Some(file))]
         }
         Event::Turn(turn, TurnEvent::Finished(end)) => {
-            let ledger = end.tools.as_deref().and_then(|tools| tools.file.clone());
-            let files = [
-                (SpoolName::Out(*turn), &end.output),
-                (SpoolName::Err(*turn), &end.stderr),
-                (SpoolName::Result(*turn), &end.result),
-                (SpoolName::TurnTools(*turn), &ledger),
-            ];
-            let there = files
-                .into_iter()
-                .filter_map(|(name, file)| Some((name, file.as_ref()?)));
-            named.extend(there.map(|(name, file)| (name, whole(file))));
+            let ledger = end.tools.as_deref().and_then(|tools| tools.file.as_ref());
+            vec![
+                (SpoolName::Out(*turn), end.output.as_ref()),
+                (SpoolName::Err(*turn), end.stderr.as_ref()),
+                (SpoolName::Result(*turn), end.result.as_ref()),
+                (SpoolName::TurnTools(*turn), ledger),
+            ]
         }
         Event::Ask(id, AskEvent::Replied(said_by)) => {
             let reply = &said_by.reply;
-            let judged = reply.judgement.as_deref();
             let ledger = reply.tools.as_deref().and_then(|tools| tools.file.as_ref());
-            named.extend(said(&reply.file).map(|file| (SpoolName::Ask(*id, AskFile::Reply), whole(file))));
-            named.extend(judged.map(|file| (SpoolName::Ask(*id, AskFile::Judgement), whole(file))));
-            named.extend(ledger.map(|file| (SpoolName::Ask(*id, AskFile::Tools), whole(file))));
+            vec![
+                (SpoolName::Ask(*id, AskFile::Reply), said(&reply.file)),
+                (
+                    SpoolName::Ask(*id, AskFile::Judgement),
+                    reply.judgement.as_deref(),
+                ),
+                (SpoolName::Ask(*id, AskFile::Tools), ledger),
+            ]
         }
         Event::Ask(id, AskEvent::Failed { used: Some(used), .. }) => {
-            let ledger = used.tools.file.as_ref();
-            named.extend(ledger.map(|file| (SpoolName::Ask(*id, AskFile::Tools), whole(file))));
+            vec![(SpoolName::Ask(*id, AskFile::Tools), used.tools.file.as_ref())]
         }
-        _ => {}
-    }
-    named
+        _ => Vec::new(),
+    };
+    let there = named.into_iter();
+    there
+        .filter_map(|(name, file)| Some((name, file?.into())))
+        .collect()
 }
 
 /// A file that says something.

@@ -13,11 +13,9 @@ use rules::mission::RunOptions;
 
 /// The folder in which a state folder lies, without links on the way.
 pub fn state_base(folder: &StateFolder) -> Option<PathBuf> {
-    let parent = |path: PathBuf| path.parent().map(Path::to_owned);
-    match fs::canonicalize(folder.path()) {
-        Ok(path) => parent(path),
-        Err(_) => parent(folder.path().to_owned()),
-    }
+    let real = fs::canonicalize(folder.path());
+    let path = real.as_deref().unwrap_or(folder.path());
+    path.parent().map(Path::to_owned)
 }
 
 /// The folder that is meant, by a path that shows that it lies below `base`, where it does.
@@ -71,13 +69,8 @@ pub fn take_start_along(started: &mut RunStarted, folder: &StateFolder) {
 
 /// Whether the folder that a run was carried from still has it: then it was copied, and what works there is not ours.
 pub fn is_copy(run: &RunFolder, then: &Path) -> bool {
-    let Some(name) = run
-        .state_folder()
-        .path()
-        .file_name()
-        .map(Path::new)
-        .map(Path::to_owned)
-    else {
+    let folder = run.state_folder();
+    let Some(name) = folder.path().file_name() else {
         return false;
     };
     let original = StateFolder::at(&then.join(name)).map(|folder| folder.run(run.id()));
@@ -99,11 +92,8 @@ fn moved(path: &Path, then: &Path, now: &Path) -> PathBuf {
         // As `join`, but without a slash at the end.
         return now.join(inside).components().collect();
     }
-    let beside = beside(path, then, now);
-    match beside {
-        Some(beside) if beside.exists() => beside,
-        _ => path.to_owned(),
-    }
+    let beside = beside(path, then, now).filter(|beside| beside.exists());
+    beside.unwrap_or_else(|| path.to_owned())
 }
 
 /// The path that lies as far from the new folder as `path` lay from the old one; `None` where that cannot be.
@@ -115,10 +105,8 @@ fn beside(path: &Path, then: &Path, now: &Path) -> Option<PathBuf> {
     }
     let above = now.ancestors().nth(ups)?;
     let rest = path.strip_prefix(shared).ok()?;
-    let plain = |part: &Component<'_>| matches!(part, Component::Normal(_));
-    rest.components()
-        .all(|part| plain(&part))
-        .then(|| above.join(rest))
+    let is_plain = |part| matches!(part, Component::Normal(_));
+    rest.components().all(is_plain).then(|| above.join(rest))
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use rules::mission::{ConfigLayer, Layers, Report, RunOptions, Source, load_confi
 use super::adopt::Left;
 use super::missions::Missions;
 use super::moved;
+use super::origin::{UNSAID, is_unsaid};
 use super::supervision::Served;
 
 /// A run as its journal tells it.
@@ -111,12 +112,11 @@ pub enum RecoverError {
 /// # Errors
 /// [`RecoverError`]
 pub fn recover(run: &RunFolder, watch: impl FnMut(&State, &Record)) -> Result<Recovered, RecoverError> {
-    fold(
-        run,
-        Fold::Quick,
-        |_, record, _| RecoveryStep::all_of(record),
-        watch,
-    )
+    let all_of = |_: &State, record: &Record, _| RecoveryStep {
+        count: record.events.len(),
+        instead: None,
+    };
+    fold(run, Fold::Quick, all_of, watch)
 }
 
 /// Folds a run's journal as its sessions lived it, each with the options that it had. `watch` sees the events of each record
@@ -138,15 +138,6 @@ pub struct RecoveryStep {
     pub count: usize,
     /// The events that are applied in their place; `None` where they stand.
     pub instead: Option<Vec<Event>>,
-}
-
-impl RecoveryStep {
-    fn all_of(record: &Record) -> Self {
-        Self {
-            count: record.events.len(),
-            instead: None,
-        }
-    }
 }
 
 /// How a journal is folded. Options change rules, never the graph, so they matter only to who asks the rules.
@@ -175,8 +166,8 @@ fn fold(
     let (first, mut recovered) = Recovered::at_the_start(run, &mut reader)?;
     let mut record = Some(first);
     while let Some(mut current) = record {
-        if super::origin::is_unsaid(run, &current, &reader)? {
-            recovered.unsaid = Some(super::origin::UNSAID);
+        if is_unsaid(run, &current, &reader)? {
+            recovered.unsaid = Some(UNSAID);
             recovered.end = reader.before();
             return recovered.at_the_end(run);
         }
