@@ -4,6 +4,7 @@
 //! others. What a task is to make itself is free for all; the looks at protected files say whose it was.
 
 use std::collections::BTreeSet;
+use std::env;
 use std::fs;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
@@ -87,7 +88,7 @@ impl Confiner {
     /// is confined, and what checks share with turns, one sentence a reason. Blocks.
     pub fn look(&mut self, plan: &Plan, state: &StateFolder, protection: &Protection) -> Vec<String> {
         self.state = real(state.path()).unwrap_or_else(|| state.path().to_owned());
-        self.home = std::env::home_dir().and_then(|home| real(&home));
+        self.home = env::home_dir().and_then(|home| real(&home));
         let hidden = [self.state.clone()].into_iter().chain(OperatorKey::folder());
         let hidden = hidden.chain(user_services()).filter_map(|path| real(&path));
         let masked = SERVICES
@@ -97,7 +98,7 @@ impl Confiner {
             .chain(raw_devices());
         let masked = masked.filter_map(|path| real(&path));
         let ReadOnly { paths, mut not_held } = protection.read_only(plan, MOST_MOUNTS);
-        let this_program = std::env::current_exe().ok().and_then(|path| real(&path));
+        let this_program = env::current_exe().ok().and_then(|path| real(&path));
         let system = real(Path::new(SYSTEM)).map(|path| (path, Access::Read));
         self.git = folders_of(&plan.rules.workspace);
         if plan.rules.hidden.is_some() {
@@ -147,9 +148,8 @@ impl Confiner {
             own.flat_map(|git| ["config", "config.worktree", "hooks", "info"].map(|name| git.join(name)));
         let home = self.home.iter();
         let of_user = home.flat_map(|home| [".gitconfig", ".config/git"].map(|name| home.join(name)));
-        let named = std::env::var_os("XDG_CONFIG_HOME").map(|folder| Path::new(&folder).join("git"));
-        let all: Vec<PathBuf> = own.chain(of_user).chain(named).collect();
-        all.into_iter().filter_map(|path| real(&path))
+        let named = env::var_os("XDG_CONFIG_HOME").map(|folder| Path::new(&folder).join("git"));
+        own.chain(of_user).chain(named).filter_map(|path| real(&path))
     }
 
     /// A command, confined as the mission says, with what it finds empty.
@@ -343,7 +343,7 @@ impl Confiner {
             scratch.iter().any(is_below)
                 && !worked_in.any(|folder| folder.starts_with(path) || path.starts_with(folder))
         };
-        let path_var = std::env::var("PATH").unwrap_or_default();
+        let path_var = env::var("PATH").unwrap_or_default();
         let named = job
             .argv
             .iter()
@@ -469,20 +469,19 @@ fn real(path: &Path) -> Option<PathBuf> {
 }
 
 /// Folders in which programs of the user listen.
-fn user_services() -> Vec<PathBuf> {
+fn user_services() -> BTreeSet<PathBuf> {
     let user = rustix::process::getuid().as_raw();
-    let run = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
-    let tmux = std::env::var_os("TMUX_TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
+    let run = env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+    let tmux = env::var_os("TMUX_TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
     let all = [
         Some(PathBuf::from(format!("/run/user/{user}"))),
         run,
         Some(tmux.join(format!("tmux-{user}"))),
-        std::env::var_os("SCREENDIR").map(PathBuf::from),
+        env::var_os("SCREENDIR").map(PathBuf::from),
     ];
-    let home = std::env::home_dir().into_iter();
+    let home = env::home_dir().into_iter();
     let own = home.flat_map(|home| USER_SERVICES.map(|folder| home.join(folder)));
-    let all: BTreeSet<PathBuf> = all.into_iter().flatten().chain(own).collect();
-    all.into_iter().collect()
+    all.into_iter().flatten().chain(own).collect()
 }
 
 /// Devices that hold file systems or the memory of the machine, as far as this user can open them: they lead around every
@@ -500,11 +499,11 @@ fn raw_devices() -> Vec<PathBuf> {
 /// Sockets of the user's services, where they usually lie, and wherever a variable of this process names one:
 /// `/tmp/agent.7`, `unix:///run/x.sock`, `unix:path=/run/x,guid=1`, `/tmp/x,7,0`.
 fn user_sockets() -> impl Iterator<Item = PathBuf> {
-    let home = std::env::home_dir().into_iter();
+    let home = env::home_dir().into_iter();
     let folders = home.flat_map(|home| LISTENING.map(|folder| home.join(folder)));
-    let folders = folders.chain(std::env::var_os("GNUPGHOME").map(PathBuf::from));
+    let folders = folders.chain(env::var_os("GNUPGHOME").map(PathBuf::from));
     let listed = folders.flat_map(|folder| fs::read_dir(folder).into_iter().flatten().flatten());
-    let values = std::env::vars_os().filter_map(|(_, value)| value.into_string().ok());
+    let values = env::vars_os().filter_map(|(_, value)| value.into_string().ok());
     let named = values.flat_map(|value| {
         let ends = value.match_indices([',', ';', '=', ':']).map(|(at, _)| at);
         let ends: Vec<usize> = ends.chain([value.len()]).collect();

@@ -414,12 +414,10 @@ impl Configuration {
         });
         let wanted = Self(values.collect());
         if wanted.filters().len() > MOST_FILTERS {
-            Err(refused(format!(
-                "its configuration has more than {MOST_FILTERS} filters"
-            )))
-        } else {
-            Ok(wanted)
+            let why = format!("its configuration has more than {MOST_FILTERS} filters");
+            return Err(refused(why));
         }
+        Ok(wanted)
     }
 
     fn filters(&self) -> BTreeSet<&str> {
@@ -430,9 +428,7 @@ impl Configuration {
     /// The value that counts, of those that are written.
     pub fn value(&self, key: &str) -> Option<&str> {
         let mut values = self.0.iter().rev();
-        values
-            .find(|(name, _)| name == key)
-            .map(|(_, value)| value.as_str())
+        Some(&values.find(|(name, _)| name == key)?.1)
     }
 
     /// The file of what the user has git ignore everywhere.
@@ -444,11 +440,8 @@ impl Configuration {
             };
         }
         let usual = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
-        Some(
-            usual
-                .or_else(|| Some(std::env::home_dir()?.join(".config")))?
-                .join("git/ignore"),
-        )
+        let usual = usual.or_else(|| Some(std::env::home_dir()?.join(".config")));
+        Some(usual?.join("git/ignore"))
     }
 
     /// Git by this configuration, in which no filter runs.
@@ -540,14 +533,9 @@ fn includes(folder: &Path) -> bool {
 fn lent(folders: Vec<PathBuf>) -> Vec<PathBuf> {
     // What cannot be listed, or read below, git cannot read either, and says so.
     let is_link = |path: &PathBuf| path.is_symlink();
-    let own: Vec<&PathBuf> = folders
-        .iter()
-        .filter(|folder| {
-            ["objects", "commondir"]
-                .iter()
-                .any(|part| folder.join(part).exists())
-        })
-        .collect();
+    let parts = ["objects", "commondir"];
+    let is_own = |folder: &&PathBuf| parts.iter().any(|part| folder.join(part).exists());
+    let own: Vec<&PathBuf> = folders.iter().filter(is_own).collect();
     if own.iter().any(|folder| includes(folder)) {
         return vec!["/".into()];
     }
@@ -584,11 +572,8 @@ pub fn lenders(folders: &[PathBuf]) -> Vec<PathBuf> {
 /// The folders of git that a workspace belongs to: its own, and the one that it shares with other worktrees. They are found
 /// without git.
 pub fn folders_of(workspace: &Path) -> Vec<PathBuf> {
-    let Some(entry) = workspace
-        .ancestors()
-        .map(|above| above.join(".git"))
-        .find(|git| git.exists())
-    else {
+    let mut entries = workspace.ancestors().map(|above| above.join(".git"));
+    let Some(entry) = entries.find(|git| git.exists()) else {
         return Vec::new();
     };
     let beside = |place: &Path, text: &str| place.parent().unwrap_or(place).join(text.trim_end_matches('\n'));

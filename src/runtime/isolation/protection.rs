@@ -416,10 +416,9 @@ impl Protection {
             Ok(now) => now,
             Err(unknown) => return unknown,
         };
-        let own = targets(plan, [task]);
+        let is_own = self.own(plan, task);
         let others: BTreeSet<PathBuf> = of_others.iter().map(|path| real(path)).collect();
         let may_be_written = self.may_be_written(plan, task);
-        let kept = self.kept(plan, task, [plan.worker_of(task)]);
         let mut changed = Vec::new();
         for ((index, known), (_, now)) in before.known.iter().zip(&now.known) {
             let group = &self.groups[*index];
@@ -433,7 +432,7 @@ impl Protection {
                 }
             };
             for (path, said) in changed_paths(&known.marks, &now.marks, &group.root) {
-                if own.contains(Path::new(path)) || kept.holds(Path::new(path)) {
+                if is_own(Path::new(path)) {
                     adopt(baseline, &now.marks, path);
                 } else if (known.is_record_of(path) || differs(baseline, &now.marks, path))
                     && self.is_in_reach(before.is_confined, path)
@@ -457,13 +456,13 @@ impl Protection {
         (before, now): (Option<&SeenFiles>, &SeenFiles),
         of_others: &[PathBuf],
     ) -> Compared {
-        let own = targets(plan, [task]);
+        let is_own = self.own(plan, task);
         let others: BTreeSet<PathBuf> = of_others.iter().map(|path| real(path)).collect();
         // Without mounts the programs of judges keep there what they keep. No turn may.
         let of_judges = self.kept(plan, task, &*plan.agents);
         let is_of_others = |path: &str| others.contains(Path::new(path)) || of_judges.holds(Path::new(path));
         let may_be_written = self.may_be_written(plan, task);
-        let kept = self.kept(plan, task, [plan.worker_of(task)]);
+        let is_free = |path: &str| is_own(Path::new(path)) || may_be_written.holds(Path::new(path));
         let mut compared = Compared::default();
         for (position, (index, now)) in now.known.iter().enumerate() {
             let group = &self.groups[*index];
@@ -478,10 +477,6 @@ impl Protection {
             };
             let before_it = before.and_then(|before| before.known.get(position));
             let mut free = Vec::new();
-            let is_free = |path: &str| {
-                let path = Path::new(path);
-                own.contains(path) || may_be_written.holds(path) || kept.holds(path)
-            };
             for (path, said) in changed_paths(baseline, &now.marks, &group.root) {
                 match is_free(path) {
                     true => free.push(path.to_owned()),
@@ -512,22 +507,22 @@ impl Protection {
 
     /// Tells whether a path may neither be written with our own tools nor committed.
     pub fn guards(&self, plan: &Plan, task: TaskId) -> impl Fn(&Path) -> bool + use<> {
-        let own = targets(plan, [task]);
+        let is_own = self.own(plan, task);
         let groups = EVERYWHERE.iter().chain(self.by_folder.get(&task));
         let groups: Vec<&Group> = groups.map(|&index| &self.groups[index]).collect();
-        let files: BTreeSet<PathBuf> = groups
-            .iter()
-            .flat_map(|group| group.files.iter().cloned())
-            .collect();
-        let scopes: Vec<Scope> = groups
-            .iter()
-            .flat_map(|group| group.scopes.iter().cloned())
-            .collect();
+        let files: BTreeSet<PathBuf> = groups.iter().flat_map(|group| group.files.clone()).collect();
+        let scopes: Vec<Scope> = groups.iter().flat_map(|group| group.scopes.clone()).collect();
         // The loader has read them. Where they could not be read everything would be protected.
         let folders = Guarded::of(&scopes).ok();
-        let kept = self.kept(plan, task, [plan.worker_of(task)]);
         let is_held = move |path: &Path| folders.as_ref().is_none_or(|folders| folders.holds(path));
-        move |path| !own.contains(path) && !kept.holds(path) && (files.contains(path) || is_held(path))
+        move |path| !is_own(path) && (files.contains(path) || is_held(path))
+    }
+
+    /// Tells whether a path is a task's to change: one that it is to make, or that its worker's program keeps for itself.
+    fn own(&self, plan: &Plan, task: TaskId) -> impl Fn(&Path) -> bool + use<> {
+        let targets = targets(plan, [task]);
+        let kept = self.kept(plan, task, [plan.worker_of(task)]);
+        move |path| targets.contains(path) || kept.holds(path)
     }
 
     /// Notes which files of the sub-tasks that a task's agent delegates are protected. Blocks.
@@ -537,7 +532,7 @@ impl Protection {
         }
         let groups = self.groups_of(plan, task).into_iter();
         let groups: Vec<&Group> = groups.map(|index| &self.groups[index]).collect();
-        let scopes = groups.iter().flat_map(|group| group.scopes.iter().cloned());
+        let scopes = groups.iter().flat_map(|group| group.scopes.clone());
         // The loader has read them. Where they could not be read everything would be protected.
         let guarded = Guarded::of(&scopes.chain(protected_scopes(plan, task)).collect::<Vec<_>>()).ok();
         let folders = [

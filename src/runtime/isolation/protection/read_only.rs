@@ -227,12 +227,9 @@ fn sentence(paths: Vec<PathBuf>, root: &Path, why: &str) -> String {
     if paths.len() > MOST_NAMED {
         names.push(format!("{} more", paths.len() - MOST_NAMED));
     }
-    let (last, others) = names
-        .split_last()
-        .map_or(("", &[][..]), |(last, others)| (last.as_str(), others));
-    let names = match others {
-        [] => last.to_owned(),
-        others => format!("{} and {last}", others.join(", ")),
+    let names = match &names[..] {
+        [others @ .., last] if !others.is_empty() => format!("{} and {last}", others.join(", ")),
+        names => names.concat(),
     };
     format!("protected, but not by the sandbox, only by comparing before and after: {names}: {why}")
 }

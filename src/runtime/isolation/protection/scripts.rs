@@ -76,12 +76,8 @@ pub fn named(state: &State, options: &RunOptions) -> [NamedPaths; 2] {
 /// a pattern. Blocks.
 fn meant(folders: &[PathBuf], path: PathBuf) -> Vec<PathBuf> {
     let inner = |root: &PathBuf| Some((root.clone(), path.strip_prefix(root).ok()?.to_str()?.to_owned()));
-    let scope = if path.to_string_lossy().contains(['*', '?']) && fs::symlink_metadata(&path).is_err() {
-        folders.iter().find_map(inner)
-    } else {
-        None
-    };
-    let Some((root, pattern)) = scope else {
+    let is_pattern = path.to_string_lossy().contains(['*', '?']) && fs::symlink_metadata(&path).is_err();
+    let Some((root, pattern)) = folders.iter().filter(|_| is_pattern).find_map(inner) else {
         return vec![path];
     };
     let state = root.join(".polpo");

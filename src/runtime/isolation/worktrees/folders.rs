@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{self, Write as _};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 
 use crate::executor::error::WorkError;
@@ -212,7 +212,7 @@ impl Worktrees {
             if fs::symlink_metadata(&target).is_err() {
                 make_parent(&target)?;
                 let source = workspace.join(path.as_ref());
-                std::os::unix::fs::symlink(&source, &target).map_err(WorkError::file("link", &target))?;
+                symlink(&source, &target).map_err(WorkError::file("link", &target))?;
             }
         }
         Ok(())
@@ -221,12 +221,9 @@ impl Worktrees {
     /// A repository for the agent: it may look at what was, and commit as it likes. Nothing of it is read again.
     fn own_repository(&self, folder: &Path, tip: &str, agent: &str) -> Result<(), WorkError> {
         // In one step, so that there is all of it or none.
-        let half = self.root.join("new.git");
+        let name = folder.file_name().unwrap_or_default().display();
+        let half = self.root.join(format!("new.{name}.git"));
         let git = folder.join(".git");
-        let half = half.with_extension(format!(
-            "{}.git",
-            folder.file_name().unwrap_or_default().to_string_lossy()
-        ));
         remove(&half)?;
         let template = self.root.join("template.git");
         if !is_folder(&template) {
@@ -453,7 +450,7 @@ pub fn copy(from: &Path, to: &Path, is_left_out: &dyn Fn(&Path) -> bool) -> Resu
     make_parent(to)?;
     if kind.is_symlink() {
         let target = fs::read_link(from).map_err(WorkError::file("read", from))?;
-        std::os::unix::fs::symlink(target, to).map_err(WorkError::file("link", to))
+        symlink(target, to).map_err(WorkError::file("link", to))
     } else if kind.is_file() {
         let copied = copy_file(from, to);
         let dated = copied.and_then(|()| fs::File::open(to)?.set_modified(found.modified()?));

@@ -18,7 +18,7 @@
 //! | `unmerged` | what git calls unmerged, in words; links that lead out of a repository |
 //! | `user_repository` | the repository of the user: read when a run begins, and written to once, at its end |
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
 use std::os::fd::IntoRawFd;
 use std::path::{Path, PathBuf};
@@ -311,12 +311,12 @@ impl Worktrees {
             return Ok(());
         };
         let since = taken.modified()?;
-        let folders = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok());
+        let folders = folders.iter().filter_map(|folder| fs::read_dir(folder).ok());
         for path in folders.flatten().flatten().map(|entry| entry.path()) {
             let is_lock = path.extension().is_some_and(|end| end == "lock");
             let there = if_there(path.symlink_metadata())?.filter(|_| is_lock);
             if there.is_some_and(|there| there.modified().is_ok_and(|at| at <= since)) {
-                if_there(std::fs::remove_file(path))?;
+                if_there(fs::remove_file(path))?;
             }
         }
         Ok(())
@@ -341,7 +341,7 @@ impl Worktrees {
         borrow(&repository, "", &user.objects()?)?;
         if let Some(bounds) = user.bounds()? {
             let path = repository.join(BOUNDS);
-            std::fs::copy(bounds, &path).map_err(WorkError::file("copy to", &path))?;
+            fs::copy(bounds, &path).map_err(WorkError::file("copy to", &path))?;
         }
         exclude(plan, &user.excludes()?, &repository)?;
         for (key, value) in user.line_ends() {
@@ -365,7 +365,7 @@ impl Worktrees {
         let mut gone = Vec::new();
         for name in done.chain([Plan::MERGED.to_owned()]) {
             let aside = self.root.join(format!("{name}.gone"));
-            let _ = std::fs::rename(self.root.join(&name), &aside);
+            let _ = fs::rename(self.root.join(&name), &aside);
             let _ = self.remove_folder(&name);
             if is_folder(&aside) {
                 gone.push(aside);

@@ -1,6 +1,7 @@
 //! The repository of the user: read when a run begins, and written to once, at its end.
 
 use std::collections::{BTreeSet, HashSet};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
@@ -36,7 +37,7 @@ pub struct User {
 impl User {
     /// The repository that a folder belongs to, if it belongs to one.
     pub fn at(folder: &Path, is_trusted: bool) -> Result<Self, WorkError> {
-        let here = std::fs::canonicalize(folder)?;
+        let here = fs::canonicalize(folder)?;
         Ok(Self {
             wanted: Configuration::of(&here)?,
             top: here,
@@ -74,7 +75,7 @@ impl User {
             ));
         }
         let top = PathBuf::from(text(top));
-        if std::fs::canonicalize(&top).ok().as_ref() != Some(&user.top) {
+        if fs::canonicalize(&top).ok().as_ref() != Some(&user.top) {
             return Err(refused(format!(
                 "isolation: worktree needs the top of a repository as its workspace, and {place} lies within {}",
                 top.display()
@@ -174,9 +175,9 @@ impl User {
         let new = self.new_files(head, main)?;
         let followed = ["ls-tree", "-r", "-t", "-z", "--name-only", head];
         let followed: HashSet<PathBuf> = entries(&self.git().run(followed)?).map(PathBuf::from).collect();
-        let is_there = |path: &Path| std::fs::symlink_metadata(self.top.join(path)).is_ok();
+        let is_there = |path: &Path| fs::symlink_metadata(self.top.join(path)).is_ok();
         let is_file =
-            |path: &Path| std::fs::symlink_metadata(self.top.join(path)).is_ok_and(|found| !found.is_dir());
+            |path: &Path| fs::symlink_metadata(self.top.join(path)).is_ok_and(|found| !found.is_dir());
         for path in new.iter().map(Path::new) {
             let above = path
                 .ancestors()
@@ -284,7 +285,7 @@ impl User {
         let (old, new) = (self.differing(from)?, self.differing(to)?);
         for path in old.intersection(&new) {
             let place = self.top.join(path);
-            let Some(lies) = if_there(std::fs::read(&place)).map_err(WorkError::file("read", &place))? else {
+            let Some(lies) = if_there(fs::read(&place)).map_err(WorkError::file("read", &place))? else {
                 continue;
             };
             if !self.written(to, path)?.starts_with(&lies) {
@@ -294,8 +295,8 @@ impl User {
         if now == from {
             for path in self.new_files(from, to)? {
                 let path = self.top.join(path);
-                if std::fs::symlink_metadata(&path).is_ok_and(|found| !found.is_dir()) {
-                    std::fs::remove_file(&path)?;
+                if fs::symlink_metadata(&path).is_ok_and(|found| !found.is_dir()) {
+                    fs::remove_file(&path)?;
                 }
             }
         }
@@ -341,7 +342,7 @@ impl User {
             "--",
         ];
         let differs = names(&git().args(diff).run(&changed)?);
-        std::fs::remove_file(index)?;
+        fs::remove_file(index)?;
         for path in differs {
             let lies = files::read_regular(&self.top.join(&path), files::LONGEST_FILE).ok();
             if lies != Some(self.written(to, &path)?) {
@@ -370,7 +371,7 @@ impl User {
     }
 
     pub fn objects(&self) -> Result<PathBuf, WorkError> {
-        Ok(std::fs::canonicalize(self.place("objects")?)?)
+        Ok(fs::canonicalize(self.place("objects")?)?)
     }
 
     /// Where something of the repository lies.
@@ -482,7 +483,7 @@ impl Worktrees {
         }
         let branch = user.branch()?;
         let file = self.branch_file();
-        let then = std::fs::read_to_string(&file).map_err(WorkError::file("read", &file))?;
+        let then = fs::read_to_string(&file).map_err(WorkError::file("read", &file))?;
         if then != branch {
             return Err(refused("another branch is checked out than when the run began"));
         }
@@ -506,7 +507,7 @@ impl Worktrees {
             })
         });
         match moved {
-            Ok(()) => std::fs::remove_file(self.moving())?,
+            Ok(()) => fs::remove_file(self.moving())?,
             Err(why) => {
                 let back = self.finish_move(user);
                 return back.and(Err(why));
@@ -523,7 +524,7 @@ impl Worktrees {
     /// Has the files of the user's checkout follow its reference, where a move was cut off.
     fn finish_move(&self, user: &User) -> Result<(), WorkError> {
         let mark = self.moving();
-        let said = if_there(std::fs::read_to_string(&mark)).map_err(WorkError::file("read", &mark))?;
+        let said = if_there(fs::read_to_string(&mark)).map_err(WorkError::file("read", &mark))?;
         let Some(said) = said else { return Ok(()) };
         let now = user.head()?;
         if let Some((from, to)) = said
@@ -536,13 +537,13 @@ impl Worktrees {
                 ))
             })?;
         }
-        Ok(std::fs::remove_file(&mark)?)
+        Ok(fs::remove_file(&mark)?)
     }
 
     /// Removes the references of the run, but for what was accepted and is on no branch, which is named.
     pub fn forget(&self) -> Result<Option<String>, WorkError> {
         let list = self.repository().join("objects/info/alternates");
-        let objects = std::fs::read_to_string(&list).map_err(WorkError::file("read", &list))?;
+        let objects = fs::read_to_string(&list).map_err(WorkError::file("read", &list))?;
         let objects = borrowed(objects.lines().next().unwrap_or_default());
         let Some(repository) = objects.parent() else {
             return Ok(None);
@@ -583,7 +584,7 @@ mod tests {
         assert_eq!(user.branch().unwrap(), "refs/heads/main");
         assert!(user.merge_drivers().unwrap().is_empty() && user.excludes().is_ok());
         assert!(user.head().unwrap_err().to_string().contains("has none"));
-        std::fs::write(place.path().join(".git/config"), "[merge\n").unwrap();
+        fs::write(place.path().join(".git/config"), "[merge\n").unwrap();
         let looks = [
             user.merge_drivers().map(drop),
             user.branch().map(drop),
