@@ -140,13 +140,12 @@ impl Judges {
                 }
             }
         }
-        let folder = scratch_folder()
-            .map_err(|error| vec![EnvironmentProblem::of("the temporary folder".to_owned(), error)]);
-        match (problems.is_empty(), folder) {
-            (true, Ok(folder)) => Ok(Self { reviewers, folder }),
-            (true, Err(problems)) => Err(problems),
-            (false, _) => Err(problems),
+        if !problems.is_empty() {
+            return Err(problems);
         }
+        let folder = scratch_folder()
+            .map_err(|error| vec![EnvironmentProblem::of("the temporary folder".to_owned(), error)])?;
+        Ok(Self { reviewers, folder })
     }
 
     /// As what a reviewer is asked about a piece; `None` if there is no such reviewer.

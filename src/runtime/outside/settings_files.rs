@@ -2,7 +2,8 @@
 //!
 //! Where none is there yet matters as much: what appears in such a place rules the next run (semantics, section 22).
 
-use std::fs;
+use std::env;
+use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -56,11 +57,11 @@ pub const CONFIG: &str = "QUORUM_CONFIG";
 
 /// Where the user's settings are or would be.
 pub fn user_settings() -> Option<PathBuf> {
-    if let Some(named) = std::env::var_os(CONFIG).filter(|named| !named.is_empty()) {
+    if let Some(named) = env::var_os(CONFIG).filter(|named| !named.is_empty()) {
         return std::path::absolute(named).ok();
     }
-    let base = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
-    let base = base.or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".config")));
+    let base = env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
+    let base = base.or_else(|| env::var_os("HOME").map(|home| PathBuf::from(home).join(".config")));
     let base = base.filter(|base| base.is_absolute())?;
     Some(base.join("quorum").join(NAME))
 }
@@ -80,10 +81,7 @@ impl SettingsFile {
     ///
     /// [`SettingsError`]
     pub fn check(&self) -> Result<(), SettingsError> {
-        real_path(&self.path)
-            .and_then(|path| open_regular(&path))
-            .map(drop)
-            .map_err(|source| self.error(source))
+        self.open().map(drop).map_err(|source| self.error(source))
     }
 
     fn error(&self, source: io::Error) -> SettingsError {
@@ -91,6 +89,11 @@ impl SettingsFile {
             path: self.path.clone(),
             source,
         }
+    }
+
+    fn open(&self) -> io::Result<File> {
+        // Where a person keeps settings is theirs to say, with links or without.
+        open_regular(&real_path(&self.path)?)
     }
 
     /// The text; `None` if nothing is there.
@@ -103,10 +106,7 @@ impl SettingsFile {
         }
         let failed = |source| self.error(source);
         let mut text = String::new();
-        // Where a person keeps settings is theirs to say, with links or without.
-        let file = real_path(&self.path)
-            .and_then(|path| open_regular(&path))
-            .map_err(failed)?;
+        let file = self.open().map_err(failed)?;
         file.take(LONGEST + 1).read_to_string(&mut text).map_err(failed)?;
         if text.len() as u64 > LONGEST {
             return Err(failed(io::Error::new(
