@@ -393,13 +393,12 @@ async fn ask_once(
     let told = within.into_iter().find(|part| tells_error(part));
     let told = told.filter(|_| !tells_error(&body)).unwrap_or(&body);
     if status.is_success() {
+        let unread = |why: String| {
+            let message = presentable(endpoint, &why);
+            ModelError::new(FailureClass::Unknown, Some(status.as_u16()), message)
+        };
         if let Some(why) = is_doubtful(status, answer) {
-            let message = presentable(endpoint, &format!("the answer of {} {why}", host(endpoint)));
-            return Err(ModelError::new(
-                FailureClass::Unknown,
-                Some(status.as_u16()),
-                message,
-            ));
+            return Err(unread(format!("the answer of {} {why}", host(endpoint))));
         }
         match (endpoint.protocol.answer)(&body) {
             // Whatever else it says, it says that it failed.
@@ -411,12 +410,7 @@ async fn ask_once(
                 return Ok(without_secrets(endpoint, reply));
             }
             ResponseBody::Declined(why) => {
-                let message = presentable(endpoint, &format!("{}: {why}", host(endpoint)));
-                return Err(ModelError::new(
-                    FailureClass::Unknown,
-                    Some(status.as_u16()),
-                    message,
-                ));
+                return Err(unread(format!("{}: {why}", host(endpoint))));
             }
             ResponseBody::NotAReply => {}
         }

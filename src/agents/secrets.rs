@@ -98,11 +98,8 @@ impl Secrets {
 
     /// Takes the secrets out of a text.
     pub fn redact_in(&self, text: &mut String) {
-        if self
-            .values
-            .iter()
-            .any(|(secret, _)| text.contains(secret.as_str()))
-        {
+        let mut values = self.values.iter();
+        if values.any(|(secret, _)| text.contains(secret.as_str())) {
             *text = self.redact(text);
         }
     }
@@ -144,11 +141,8 @@ impl Secrets {
             return Ok(());
         }
         let mut file = open_with(path, OFlags::RDWR)?;
-        let escaped: Vec<String> = self
-            .values
-            .iter()
-            .map(|(secret, _)| regex::escape(secret))
-            .collect();
+        let secrets = self.values.iter();
+        let escaped: Vec<String> = secrets.map(|(secret, _)| regex::escape(secret)).collect();
         let pattern = RegexBuilder::new(&escaped.join("|"))
             .unicode(false)
             .build()

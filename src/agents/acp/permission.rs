@@ -59,12 +59,9 @@ impl PermissionRequest {
                 PermissionDecision::Deny
             };
         };
-        match self.by_rules(rules, folder) {
-            Some(decided) => decided,
-            None => self
-                .wish(folder)
-                .map_or(PermissionDecision::Deny, PermissionDecision::Ask),
-        }
+        let asked = || self.wish(folder).map(PermissionDecision::Ask);
+        let decided = self.by_rules(rules, folder).or_else(asked);
+        decided.unwrap_or(PermissionDecision::Deny)
     }
 
     /// Decides the request by the rules; `None` where a person is to be asked.
@@ -82,11 +79,7 @@ impl PermissionRequest {
                 let asks = each
                     .iter()
                     .all(|rule| matches!(rule, RequestRule::Allow | RequestRule::Ask));
-                return if asks {
-                    None
-                } else {
-                    Some(PermissionDecision::Deny)
-                };
+                return (!asks).then_some(PermissionDecision::Deny);
             }
         };
         match rule {

@@ -173,17 +173,13 @@ impl RunningServer {
     async fn serve(mut self, mut turn: Turn, mut terminate: Signal, mut child: Signal) -> u8 {
         let mut steps = turn.begin();
         loop {
-            match self.perform(steps) {
-                Ok(Some(code)) => return self.close(code, &mut child).await,
-                Ok(None) => {}
-                // Nobody reads what is printed, so nobody wants the turn.
-                Err(_) => return self.close(FAILED, &mut child).await,
+            if let Some(code) = self.perform(steps) {
+                return self.close(code, &mut child).await;
             }
             steps = match self.next(&mut terminate, &mut child).await {
                 ServerEvent::Output(piece) => match self.take(&piece, &mut turn) {
-                    Ok(Some(code)) => return self.close(code, &mut child).await,
-                    Ok(None) => Vec::new(),
-                    Err(_) => return self.close(FAILED, &mut child).await,
+                    Some(code) => return self.close(code, &mut child).await,
+                    None => Vec::new(),
                 },
                 ServerEvent::Nothing => {
                     turn.words(&String::from_utf8_lossy(&self.words.bytes));
@@ -212,38 +208,41 @@ impl RunningServer {
     }
 
     /// Hands whole lines to the turn and does what follows. The exit code, once there is one.
-    fn take(&mut self, piece: &[u8], turn: &mut Turn) -> io::Result<Option<u8>> {
+    fn take(&mut self, piece: &[u8], turn: &mut Turn) -> Option<u8> {
         self.lines.extend(piece);
         loop {
             let steps = match self.lines.next_line() {
                 Ok(Some(line)) => turn.line(&line),
-                Ok(None) => return Ok(None),
+                Ok(None) => return None,
                 Err(_) => turn.broken(&format!(
                     "the server printed a line of more than {} MiB",
                     MAX_LINE >> 20
                 )),
             };
-            if let Some(code) = self.perform(steps)? {
-                return Ok(Some(code));
+            if let Some(code) = self.perform(steps) {
+                return Some(code);
             }
         }
     }
 
     /// The exit code, once there is one.
-    fn perform(&mut self, steps: Vec<TurnStep>) -> io::Result<Option<u8>> {
+    fn perform(&mut self, steps: Vec<TurnStep>) -> Option<u8> {
         for step in steps {
             match step {
                 TurnStep::Send(message) => self.queue.extend(bytes(&message)),
                 TurnStep::Print(line) => {
                     let mut stdout = io::stdout().lock();
-                    stdout.write_all(&bytes(&line))?;
-                    stdout.flush()?;
+                    let printed = stdout.write_all(&bytes(&line)).and_then(|()| stdout.flush());
+                    // Nobody reads what is printed, so nobody wants the turn.
+                    if printed.is_err() {
+                        return Some(FAILED);
+                    }
                 }
                 TurnStep::WaitAtMost(time) => self.deadline = Some(Instant::now() + time),
-                TurnStep::Exit(code) => return Ok(Some(code)),
+                TurnStep::Exit(code) => return Some(code),
             }
         }
-        Ok(None)
+        None
     }
 
     async fn next(&mut self, terminate: &mut Signal, child: &mut Signal) -> ServerEvent {

@@ -1,5 +1,6 @@
 //! One turn as a state machine: lines of the server in, steps to take out. It starts and waits for nothing itself.
 
+use std::mem;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -144,7 +145,7 @@ impl Turn {
             "clientInfo": {"name": "quorum", "title": "quorum", "version": env!("CARGO_PKG_VERSION")},
         });
         self.request("initialize", params, TurnPhase::Initialize);
-        std::mem::take(&mut self.steps)
+        mem::take(&mut self.steps)
     }
 
     /// Takes a line of the server's standard output.
@@ -167,7 +168,7 @@ impl Turn {
                 }
             }
         }
-        std::mem::take(&mut self.steps)
+        mem::take(&mut self.steps)
     }
 
     /// Takes a line of the server's standard error.
@@ -181,7 +182,7 @@ impl Turn {
     /// the server's last words.
     pub fn broken(&mut self, why: &str) -> Vec<TurnStep> {
         self.break_off(why);
-        std::mem::take(&mut self.steps)
+        mem::take(&mut self.steps)
     }
 
     /// Somebody wants us to end.
@@ -195,7 +196,7 @@ impl Turn {
             }
             _ => self.end(TERMINATED),
         }
-        std::mem::take(&mut self.steps)
+        mem::take(&mut self.steps)
     }
 
     /// The time that was to be waited has passed.
@@ -203,7 +204,7 @@ impl Turn {
         if let TurnPhase::Cancelled(code) = self.phase {
             self.end(code);
         }
-        std::mem::take(&mut self.steps)
+        mem::take(&mut self.steps)
     }
 
     fn request(&mut self, method: &str, params: Value, phase: TurnPhase) {
@@ -221,7 +222,7 @@ impl Turn {
     }
 
     fn answered(&mut self, result: Result<Value, RpcError>) {
-        match (std::mem::replace(&mut self.phase, TurnPhase::Over), result) {
+        match (mem::replace(&mut self.phase, TurnPhase::Over), result) {
             (TurnPhase::Initialize, Ok(answer)) => self.initialized(&answer),
             (TurnPhase::Authenticate, Ok(_)) => self.open_session(),
             (TurnPhase::GoOn(id), Ok(answer)) => self.opened(id, &answer, true),
@@ -233,7 +234,7 @@ impl Turn {
                 Some(id) if (1..=SHORT_TEXT).contains(&id.len()) => {
                     self.opened(id.to_owned(), &answer, false)
                 }
-                _ => self.fail(&ServerFailure::new("the server opened a session without an id")),
+                _ => self.fail_for("the server opened a session without an id"),
             },
             (TurnPhase::New, Err(error)) if !self.logs_in(&error) => self.fail(&failures::of_error(&error)),
             // A login has begun.
@@ -276,7 +277,7 @@ impl Turn {
             let version = cut(&version.to_string(), SHORT_TEXT);
             let message =
                 format!("the server speaks version {version} of the protocol, quorum speaks {PROTOCOL}");
-            return self.fail(&ServerFailure::new(message));
+            return self.fail_for(message);
         }
         self.server = Server::read(answer);
         self.open_session();
@@ -305,7 +306,7 @@ impl Turn {
     /// none for another one.
     fn lose_session(&mut self, id: &str, message: &str) {
         let id = cut(id, SHORT_TEXT);
-        self.fail(&ServerFailure::new(format!("{LOST_SESSION} {id}: {message}")));
+        self.fail_for(format!("{LOST_SESSION} {id}: {message}"));
     }
 
     /// Logs in where an error says that this must be, once, and if there is one way that needs no person. Whether it does.
@@ -352,25 +353,21 @@ impl Turn {
     /// The server has taken a change, unless it says that the setting has another value.
     fn changed(&mut self, setting: &str, change: &Change, answer: &Value) {
         let told = modes::current_of_option(answer, setting);
-        let told = told.or(if setting == "mode" {
-            self.mode.as_deref()
-        } else {
-            None
-        });
+        let told = told.or(self.mode.as_deref().filter(|_| setting == "mode"));
         if let Some(other) = told.filter(|told| change.is_offered && *told != change.value) {
             let other = cut(other, SHORT_TEXT);
             let message = format!(
                 "the server was set to the {setting} {} and stays in {other}",
                 change.value
             );
-            return self.fail(&ServerFailure::new(message));
+            return self.fail_for(message);
         }
         if setting == "model" {
             return self.set_mode();
         }
         self.print([lines::mode(&change.value)]);
         self.usage.begin(!self.is_resumed);
-        let prompt = json!([{"type": "text", "text": std::mem::take(&mut self.prompt)}]);
+        let prompt = json!([{"type": "text", "text": mem::take(&mut self.prompt)}]);
         self.request(
             "session/prompt",
             json!({"sessionId": self.session, "prompt": prompt}),
@@ -400,7 +397,7 @@ impl Turn {
                     ..failure
                 });
             }
-            None => self.fail(&ServerFailure::new("the turn ended without a reason")),
+            None => self.fail_for("the turn ended without a reason"),
         }
     }
 
@@ -425,7 +422,7 @@ impl Turn {
                 if let Some(mode) = mode.filter(|mode| !self.needed.tolerates(mode)) {
                     let mode = cut(mode, SHORT_TEXT);
                     let message = format!("the agent went into the mode {mode}, in which it may do too much");
-                    return self.fail(&ServerFailure::new(message));
+                    return self.fail_for(message);
                 }
                 self.updated(update);
             }
@@ -510,10 +507,10 @@ impl Turn {
         match self.phase {
             TurnPhase::Over => {}
             TurnPhase::Cancelled(code) => self.end(code),
-            _ if self.last_words.is_empty() => self.fail(&ServerFailure::new(why)),
+            _ if self.last_words.is_empty() => self.fail_for(why),
             _ => {
                 let message = format!("{}; its last words: {}", cut(why, LONG_TEXT / 2), self.last_words);
-                self.fail(&ServerFailure::new(message));
+                self.fail_for(message);
             }
         }
     }
@@ -525,6 +522,10 @@ impl Turn {
         self.tools.end(&mut printed);
         printed.extend(self.usage.line());
         self.print(printed);
+    }
+
+    fn fail_for(&mut self, why: impl Into<String>) {
+        self.fail(&ServerFailure::new(why));
     }
 
     fn fail(&mut self, failure: &ServerFailure) {

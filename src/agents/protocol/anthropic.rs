@@ -85,18 +85,15 @@ fn answer(body: &Value) -> ResponseBody {
         return ResponseBody::Declined(format!("the model refuses: {text}"));
     }
     // What was said beside the tool is not the reply. Two calls are two replies, between which there is no choice.
-    let calls = blocks
-        .iter()
-        .filter(|block| block["type"] == "tool_use" && block["name"] == TOOL);
-    let inputs: Vec<_> = calls.map(|call| call["input"].to_string()).collect();
+    let calls = blocks.iter().filter(|block| block["type"] == "tool_use");
+    let (replies, wanted): (Vec<_>, Vec<_>) = calls.partition(|call| call["name"] == TOOL);
+    let inputs: Vec<_> = replies.iter().map(|call| call["input"].to_string()).collect();
     let by_tool = !inputs.is_empty();
     if by_tool {
         text = inputs.join("\n");
     }
-    let wanted = blocks
-        .iter()
-        .filter(|block| block["type"] == "tool_use" && block["name"] != TOOL);
     let calls: Vec<ToolCall> = wanted
+        .into_iter()
         .map(|block| ToolCall {
             id: string(&block["id"]),
             name: string(&block["name"]),

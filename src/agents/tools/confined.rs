@@ -128,7 +128,7 @@ impl Confined {
     /// # Errors
     /// When it is hidden, outside, missing or no regular file.
     pub fn read(&self, path: &str) -> Result<File, PathRefused> {
-        let file = self.open_beneath(path, OFlags::RDONLY | OFlags::NONBLOCK, Mode::empty())?;
+        let file = self.open_beneath(path, OFlags::RDONLY | OFlags::NONBLOCK)?;
         let file = File::from(file);
         match file.metadata() {
             Ok(data) if data.is_file() => Ok(file),
@@ -142,7 +142,7 @@ impl Confined {
     /// # Errors
     /// When it is hidden, outside, missing or no folder.
     pub fn list(&self, path: &str, most: usize) -> Result<Listing, PathRefused> {
-        let folder = self.open_beneath(path, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty())?;
+        let folder = self.folder(path)?;
         let entries = rustix::fs::Dir::read_from(&folder).map_err(|error| system(path, &error.into()))?;
         let mut found = Listing::default();
         for entry in entries {
@@ -221,7 +221,7 @@ impl Confined {
     fn make_folder(&self, path: &str) -> Result<(), PathRefused> {
         match self.folder(path) {
             Err(PathRefused::Missing(_)) => {}
-            found => return found.map(|_| ()),
+            found => return found.map(drop),
         }
         let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
         let parent = self.folder(parent)?;
@@ -230,17 +230,17 @@ impl Confined {
     }
 
     fn folder(&self, path: &str) -> Result<OwnedFd, PathRefused> {
-        self.open_beneath(path, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty())
+        self.open_beneath(path, OFlags::RDONLY | OFlags::DIRECTORY)
     }
 
-    fn open_beneath(&self, path: &str, flags: OFlags, mode: Mode) -> Result<OwnedFd, PathRefused> {
+    fn open_beneath(&self, path: &str, flags: OFlags) -> Result<OwnedFd, PathRefused> {
         let parts = parts(path)?;
         let inner = if parts.is_empty() {
             ".".to_owned()
         } else {
             parts.join("/")
         };
-        let how = (flags | OFlags::CLOEXEC, mode);
+        let how = (flags | OFlags::CLOEXEC, Mode::empty());
         let opened = no_links::opened(self.root.as_fd(), Path::new(&inner), how, true).map_err(|error| {
             let path = path.to_owned();
             match error {
