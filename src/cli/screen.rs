@@ -387,7 +387,8 @@ impl Screen {
         match progress {
             Progress::None => {}
             _ if self.output.quiet => {
-                observers.push(Box::new(progress::Quiet::new(io::stderr(), run.clone(), screen)))
+                let plain = progress::Plain::new(io::stderr(), run.clone(), screen);
+                observers.push(Box::new(plain.only_failures()));
             }
             Progress::Bar => {
                 let boot_id = this_boot();

@@ -5,11 +5,10 @@
 //!
 //! | kind | shows |
 //! |---|---|
-//! | [`Plain`] | one line per change, appended; a heartbeat that names what still runs |
+//! | [`Plain`] | one line per change, appended; a heartbeat that names what still runs; or failures only |
 //! | [`BarView`] | the same lines scrolling up, but for what its live rows say; what runs and a footer at the bottom |
-//! | [`Quiet`] | failures only |
 //!
-//! [`Details`] are what `-v` adds to either of the first two.
+//! [`Details`] are what `-v` adds to either of them.
 //!
 //! | file | what |
 //! |---|---|
@@ -31,7 +30,7 @@ mod verbose;
 
 pub use crate::runtime::Observer;
 pub use bar::BarView;
-pub use plain::{Plain, Quiet};
+pub use plain::Plain;
 #[cfg(test)]
 pub(crate) use verb::Verb;
 pub use verbose::Details;

@@ -13,12 +13,13 @@ use super::{Details, Observer};
 /// How often what still runs is named.
 const HEARTBEAT: Millis = Millis::from_secs(60);
 
-/// `--progress plain`: one line per change, and every minute what still runs.
+/// `--progress plain`: one line per change, and every minute what still runs; with `-q` failures only.
 pub struct Plain<W> {
     out: W,
     screen: TextLayout,
     lines: LineBuilder,
     said: Timestamp,
+    only_failures: bool,
 }
 
 impl<W: Write> Plain<W> {
@@ -29,7 +30,15 @@ impl<W: Write> Plain<W> {
             lines: LineBuilder::new(run, &screen),
             screen,
             said: Timestamp::default(),
+            only_failures: false,
         }
+    }
+
+    /// Leaves out every line that is not about a failure.
+    #[must_use]
+    pub fn only_failures(mut self) -> Self {
+        self.only_failures = true;
+        self
     }
 
     /// Makes the lines carry the details that `-v` asks for.
@@ -39,8 +48,18 @@ impl<W: Write> Plain<W> {
         self
     }
 
+    /// Writes lines in one go. A reader that went away does not stop the work, so errors are not looked at.
     fn write(&mut self, lines: &[ProgressLine]) {
-        write_lines(&mut self.out, lines, &self.screen);
+        if lines.is_empty() {
+            return;
+        }
+        let mut text = String::new();
+        for line in lines {
+            text.push_str(&line.render(&self.screen));
+            text.push('\n');
+        }
+        let out = &mut self.out;
+        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     }
 }
 
@@ -48,7 +67,8 @@ impl<W: Write> Observer for Plain<W> {
     fn on_start(&mut self, _: &State) {}
 
     fn on_events(&mut self, state: &State, _: u64, at: Timestamp, events: &[Event]) {
-        let lines = self.lines.of_record(state, at, events);
+        let mut lines = self.lines.of_record(state, at, events);
+        lines.retain(|line| line.is_failure || !self.only_failures);
         if events
             .iter()
             .any(|event| matches!(event, Event::Run(RunEvent::Started(_) | RunEvent::Resumed(_))))
@@ -60,7 +80,7 @@ impl<W: Write> Observer for Plain<W> {
 
     fn on_heartbeat(&mut self, state: &State, at: Timestamp) {
         // The caller's minutes may be shorter than ours; a log does not want more than one of these a minute.
-        if at.since(self.said).as_duration() < scaled(HEARTBEAT.as_duration()) {
+        if self.only_failures || at.since(self.said).as_duration() < scaled(HEARTBEAT.as_duration()) {
             return;
         }
         self.said = at;
@@ -69,49 +89,4 @@ impl<W: Write> Observer for Plain<W> {
     }
 
     fn on_end(&mut self, _: &State) {}
-}
-
-/// The progress of `-q`: failures only.
-pub struct Quiet<W> {
-    out: W,
-    screen: TextLayout,
-    lines: LineBuilder,
-}
-
-impl<W: Write> Quiet<W> {
-    /// Writes to `out`. That nobody reads it any more is no error.
-    pub fn new(out: W, run: impl Into<Option<RunId>>, screen: TextLayout) -> Self {
-        Self {
-            out,
-            lines: LineBuilder::new(run, &screen),
-            screen,
-        }
-    }
-}
-
-impl<W: Write> Observer for Quiet<W> {
-    fn on_start(&mut self, _: &State) {}
-
-    fn on_events(&mut self, state: &State, _: u64, at: Timestamp, events: &[Event]) {
-        let mut lines = self.lines.of_record(state, at, events);
-        lines.retain(|line| line.is_failure);
-        write_lines(&mut self.out, &lines, &self.screen);
-    }
-
-    fn on_heartbeat(&mut self, _: &State, _: Timestamp) {}
-
-    fn on_end(&mut self, _: &State) {}
-}
-
-/// Writes lines in one go. A reader that went away does not stop the work, so errors are not looked at.
-fn write_lines(out: &mut impl Write, lines: &[ProgressLine], screen: &TextLayout) {
-    if lines.is_empty() {
-        return;
-    }
-    let mut text = String::new();
-    for line in lines {
-        text.push_str(&line.render(screen));
-        text.push('\n');
-    }
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }

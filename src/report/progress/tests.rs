@@ -77,7 +77,7 @@ fn quiet_shows_failures_only() {
     let mut out = Vec::new();
     watch(
         eventful(),
-        &mut Quiet::new(&mut out, run_id(), TextLayout::default()),
+        &mut Plain::new(&mut out, run_id(), TextLayout::default()).only_failures(),
         play_eventful,
     );
     insta::assert_snapshot!(String::from_utf8(out).unwrap());
