@@ -40,14 +40,8 @@ impl OpenHolds {
     }
 
     fn take(&mut self, task: TaskId, is_meant: impl Fn(&OpenHold) -> bool) -> Vec<OpenHold> {
-        let Some(open) = self.0.get_mut(&task) else {
-            return Vec::new();
-        };
-        let taken = open.extract_if(.., |hold| is_meant(hold)).collect();
-        if open.is_empty() {
-            self.0.remove(&task);
-        }
-        taken
+        let open = self.0.entry(task).or_default();
+        open.extract_if(.., |hold| is_meant(hold)).collect()
     }
 }
 

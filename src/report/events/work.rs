@@ -115,14 +115,8 @@ impl OpenPublicWork {
     }
 
     fn take(&mut self, task: TaskId, is_meant: impl Fn(&PublicWork) -> bool) -> Vec<PublicWork> {
-        let Some(open) = self.0.get_mut(&task) else {
-            return Vec::new();
-        };
-        let taken = open.extract_if(.., |work| is_meant(work)).collect();
-        if open.is_empty() {
-            self.0.remove(&task);
-        }
-        taken
+        let open = self.0.entry(task).or_default();
+        open.extract_if(.., |work| is_meant(work)).collect()
     }
 }
 
