@@ -4,6 +4,7 @@
 //! what is new gets the next free one, and what the new mission does not have stays behind as [`Part::Removed`].
 
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::sync::Arc;
 
 use super::plan::{
@@ -172,18 +173,16 @@ fn gates(old: &Plan, new: &Plan, ids: &MigratedIds) -> Vec<GatePlan> {
 }
 
 fn holds(old: &Plan, new: &Plan, ids: &MigratedIds) -> Vec<BarrierPlan> {
-    let name = |hold: &BarrierPlan| match hold.kind {
-        BarrierKind::Checkpoint => format!("checkpoint {}", hold.name),
-        BarrierKind::Delay(_) => format!("delay {}", hold.name),
-    };
-    let names = |plan: &Plan| plan.barriers.iter().map(name).collect::<Vec<String>>();
-    let (was, is) = (names(old), names(new));
+    // A checkpoint and a delay may have one name.
+    fn name(hold: &BarrierPlan) -> (bool, &str) {
+        (matches!(hold.kind, BarrierKind::Checkpoint), &hold.name)
+    }
     let moved = new.barriers.iter().map(|plan| BarrierPlan {
         after: ids.tasks(&plan.after),
         blocks: ids.tasks(&plan.blocks),
         ..plan.clone()
     });
-    let places = Places::new(was.iter().map(String::as_str), is.iter().map(String::as_str));
+    let places = Places::new(old.barriers.iter().map(name), new.barriers.iter().map(name));
     places.fill(moved, |index| BarrierPlan {
         part: Part::Removed,
         after: Vec::new(),
@@ -254,11 +253,11 @@ struct Places {
 }
 
 impl Places {
-    fn new<'p>(old: impl Iterator<Item = &'p str>, new: impl Iterator<Item = &'p str>) -> Self {
-        let known: HashMap<&str, usize> = old.enumerate().map(|(index, name)| (name, index)).collect();
+    fn new<N: Eq + Hash>(old: impl Iterator<Item = N>, new: impl Iterator<Item = N>) -> Self {
+        let known: HashMap<N, usize> = old.enumerate().map(|(index, name)| (name, index)).collect();
         let mut all = known.len();
         let place = |name| {
-            known.get(name).copied().unwrap_or_else(|| {
+            known.get(&name).copied().unwrap_or_else(|| {
                 all += 1;
                 all - 1
             })
