@@ -103,17 +103,13 @@ fn key_schema(key: &'static TableKey, definitions: &mut Map<String, Value>) -> V
     let mut schema = shape_schema(&key.shape, definitions);
     if !key.required {
         // `key:` with nothing behind it is the same as no key.
-        schema = or_null(schema);
+        schema = json!({"anyOf": [schema, {"type": "null"}]});
     }
     schema["description"] = json!(match not_built(key) {
         Some(note) => format!("{} ({note})", key.says()),
         None => key.says(),
     });
     schema
-}
-
-fn or_null(schema: Value) -> Value {
-    json!({"anyOf": [schema, {"type": "null"}]})
 }
 
 /// The part of a key's meaning that is not built yet.
@@ -123,7 +119,7 @@ fn not_built(key: &TableKey) -> Option<String> {
 
 fn shape_schema(shape: &'static Shape, definitions: &mut Map<String, Value>) -> Value {
     match shape {
-        Shape::One(one) => one_schema(one),
+        Shape::One(one) => form_schema(&one.form),
         Shape::List(of) => json!({"type": "array", "items": shape_schema(of, definitions)}),
         Shape::NonEmptyList(of) => {
             json!({"type": "array", "minItems": 1, "items": shape_schema(of, definitions)})
@@ -164,10 +160,6 @@ fn expectations_schema(types: &'static [(&str, &Table)], definitions: &mut Map<S
     })
 }
 
-fn one_schema(one: &OneShape) -> Value {
-    form_schema(&one.form)
-}
-
 fn form_schema(form: &JsonForm) -> Value {
     match form {
         // Every single value is read from its text, so `title: 1.0` is a text as well.
@@ -195,8 +187,7 @@ fn form_schema(form: &JsonForm) -> Value {
 /// Names of maps are always texts in JSON.
 fn name_schema(form: &JsonForm) -> Value {
     match form {
-        JsonForm::Text("") => json!({}),
-        JsonForm::Text(pattern) => json!({"pattern": pattern}),
+        JsonForm::Text(pattern) if !pattern.is_empty() => json!({"pattern": pattern}),
         JsonForm::Whole(least, most) if *most <= 9 => json!({"pattern": format!("^[{least}-{most}]$")}),
         JsonForm::Words(words) => json!({"enum": words}),
         _ => json!({}),
@@ -337,12 +328,8 @@ fn how_to_write(shape: &Shape) -> Option<String> {
 fn words_of(shape: &'static Shape) -> &'static [&'static str] {
     match shape {
         Shape::One(OneShape {
-            form: JsonForm::Words(words),
-            ..
-        }) => words,
-        // Words, or something else.
-        Shape::One(OneShape {
-            form: JsonForm::Either([JsonForm::Words(words), ..]),
+            // Words alone, or words or something else.
+            form: JsonForm::Words(words) | JsonForm::Either([JsonForm::Words(words), ..]),
             ..
         }) => words,
         Shape::List(of) | Shape::NonEmptyList(of) => words_of(of),
