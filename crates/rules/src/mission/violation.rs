@@ -200,11 +200,7 @@ impl Violations {
 
     /// Whether the file cannot be used.
     pub fn has_errors(&self) -> bool {
-        self.dropped_error
-            || self
-                .kept
-                .iter()
-                .any(|problem| problem.severity == DiagnosticSeverity::Error)
+        self.dropped_error || self.first_error().is_some()
     }
 
     /// The message of the first error.
