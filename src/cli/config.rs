@@ -99,21 +99,16 @@ fn show(arguments: &ShowConfigArgs, matches: &ArgMatches, screen: &Screen) -> Re
     apply_flags(&mut options, &arguments.flags, matches)?;
     let mut rows = settings(&files, &options, matches);
     rows.extend(flags_alone(arguments, matches, screen)?);
-    let paths = ConfigPaths {
-        mission,
-        project: project_config_path()?,
-        user: user_settings().filter(|path| path.exists()),
+    let shown = |path: Option<PathBuf>| path.map(|path| path.display().to_string());
+    let files = ConfigFiles {
+        mission: shown(mission),
+        project: shown(project_config_path()?),
+        user: shown(user_settings().filter(|path| path.exists())),
     };
-    screen.show(&document(&rows, &paths), |_| {
+    screen.show(&document(&rows, files), |_| {
         table(&rows, arguments.origin, screen)
     });
     Ok(0)
-}
-
-struct ConfigPaths {
-    mission: Option<PathBuf>,
-    project: Option<PathBuf>,
-    user: Option<PathBuf>,
 }
 
 /// The settings of each file with their origin, the strongest first; the defaults come last.
@@ -280,8 +275,7 @@ fn flags_alone(
     Ok(rows)
 }
 
-fn document<'a>(rows: &'a [SettingRow], paths: &ConfigPaths) -> ConfigDocument<'a> {
-    let shown = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
+fn document<'a>(rows: &'a [SettingRow], files: ConfigFiles) -> ConfigDocument<'a> {
     let setting = |row: &'a SettingRow| ConfigSetting {
         name: &row.name,
         value: &row.value,
@@ -290,11 +284,7 @@ fn document<'a>(rows: &'a [SettingRow], paths: &ConfigPaths) -> ConfigDocument<'
     };
     ConfigDocument {
         settings: rows.iter().map(setting).collect(),
-        files: ConfigFiles {
-            mission: shown(&paths.mission),
-            project: shown(&paths.project),
-            user: shown(&paths.user),
-        },
+        files,
     }
 }
 
