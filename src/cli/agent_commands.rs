@@ -93,7 +93,9 @@ pub struct AgentResult {
 
 /// Records a question. The answer comes in the next turn.
 fn ask(message: &MessageArgs, screen: &Screen) -> Result<u8, Failure> {
-    drop_message("ask", message)?;
+    let folder = turn_folder()?;
+    let text = read(&message.text, LARGEST_MESSAGE)?;
+    place(&folder.join(message_name("ask")), text.as_bytes())?;
     said(
         screen,
         "quorum.ask/v1",
@@ -180,12 +182,6 @@ fn result(arguments: &AgentResult, screen: &Screen) -> Result<u8, Failure> {
     place(&path, text.as_bytes())?;
     said(screen, "quorum.result/v1", "");
     Ok(0)
-}
-
-fn drop_message(kind: &str, message: &MessageArgs) -> Result<(), Failure> {
-    let folder = turn_folder()?;
-    let text = read(&message.text, LARGEST_MESSAGE)?;
-    place(&folder.join(message_name(kind)), text.as_bytes())
 }
 
 /// Sorts by time; one process says one thing.

@@ -235,11 +235,11 @@ pub fn print_result(screen: &Screen, run: &RunFolder, given: Submitted, what: &s
         });
         return code;
     }
-    let what = sanitize(what);
+    let line = format!("{}: {}\n", sanitize(what), word.replace('-', " "));
     if code == 0 {
-        screen.result(&format!("{what}: {}\n", word.replace('-', " ")));
+        screen.result(&line);
     } else {
-        screen.error(&format!("{what}: {}\n", word.replace('-', " ")));
+        screen.error(&line);
     }
     code
 }

@@ -12,7 +12,7 @@ use std::rc::Rc;
 use crate::report::annotations::annotations;
 use crate::report::documents::RunDocument;
 use crate::report::markdown::markdown;
-use crate::report::sanitize;
+use crate::report::{count, sanitize};
 use crate::runtime::{
     Ending, ReadBefore, RecoverError, Recovered, part_of_run, recover, settings_files, tidy_worktrees,
 };
@@ -289,13 +289,9 @@ pub fn tell_delivery(state: &State, screen: &Screen) {
         Some(_) => "accepted and not merged",
     };
     if delivery.commits > 0 {
-        screen.error(&format!("{what}: {}\n", count(delivery.commits)));
-    }
-}
-
-fn count(commits: u32) -> String {
-    match commits {
-        1 => "1 commit".to_owned(),
-        _ => format!("{commits} commits"),
+        screen.error(&format!(
+            "{what}: {}\n",
+            count(delivery.commits as usize, "commit")
+        ));
     }
 }

@@ -114,15 +114,11 @@ pub fn cost_words(state: &State) -> String {
 
 /// ` of 10 requests`, where there is such a ceiling.
 pub fn requests_words(state: &State) -> String {
-    let spent = state.ledger.spent();
-    let requests = usize::try_from(spent.requests).unwrap_or(usize::MAX);
+    let spent = state.ledger.spent().requests;
+    let requests = |number| count(usize::try_from(number).unwrap_or(usize::MAX), "request");
     match state.plan.rules.budget.max_requests {
-        Some(most) => format!(
-            "{} of {}",
-            spent.requests,
-            count(usize::try_from(most).unwrap_or(usize::MAX), "request")
-        ),
-        None => count(requests, "request"),
+        Some(most) => format!("{spent} of {}", requests(most)),
+        None => requests(spent),
     }
 }
 

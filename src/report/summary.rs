@@ -178,18 +178,17 @@ fn usage(state: &State) -> String {
 pub(super) fn outcome_words(outcome: &Outcome) -> String {
     let class = outcome.class;
     let mut text = format!("exit {} ({})", class.exit_code(), class.as_str());
-    let names = |classes: &[&OutcomeClass]| {
+    let names = |classes: &[OutcomeClass]| {
         let names: Vec<_> = classes.iter().map(|class| class.as_str()).collect();
         names.join(", ")
     };
-    let counts_too = |other: &&OutcomeClass| **other != class && !outcome.allowed.contains(other);
-    let others: Vec<_> = outcome.conditions.iter().filter(counts_too).collect();
+    let mut others = outcome.conditions.clone();
+    others.retain(|other| *other != class && !outcome.allowed.contains(other));
     if !others.is_empty() {
         append!(text, ", also {}", names(&others));
     }
-    let allowed: Vec<_> = outcome.allowed.iter().collect();
-    if !allowed.is_empty() {
-        append!(text, "; allowed: {}", names(&allowed));
+    if !outcome.allowed.is_empty() {
+        append!(text, "; allowed: {}", names(&outcome.allowed));
     }
     text
 }
