@@ -20,122 +20,50 @@ const THING: &str = r"(?:assumptions?|premises?|pre-?conditions?|prerequisites?)
 /// The pattern for BEEN: words between a thing and what is said of it.
 const BEEN: &str = r"(?:(?:has|have|had|is|are|was|were|been|be|turned\s+out\s+to\s+be|proved\s+to\s+be|seems?\s+to\s+be)\s+)*";
 /// The sentences that say it, by kind. The guide for people lists them in plain words.
-const PATTERNS: &[(Assumption, &str)] = &[
+const PATTERNS: &[(Assumption, &[&str])] = &[
     (
         Assumption::PreconditionChanged,
-        r"\bTHING\s+(?:(?:that|about|behind|of|for|on|in|from|made\s+in)\s+(?:[^\s.!?;:,]+\s+){1,12}?)?BEEN(?:wrong|false|incorrect|invalid|mistaken|outdated|violated|broken|missing|changed|failed|untrue|unmet|not\s+true|no\s+longer\s+(?:true|valid|met|given|hold))\b",
-    ),
-    (
-        Assumption::PreconditionChanged,
-        r"\bTHING\s+(?:(?:that|about|behind|of|for|on|in|from|made\s+in)\s+(?:[^\s.!?;:,]+\s+){1,12}?)?(?:(?:do(?:es)?|did|is|are|was|were)\s+not|(?:do(?:es)?|did|is|are|was|were)n['’]t|(?:is|are|was|were)?\s*no\s+longer)\s+(?:hold|holds|stands?|match|apply|applies|met|satisfied|fulfilled|given|true|valid|correct)\b",
-    ),
-    (
-        Assumption::PreconditionChanged,
-        r"\b(?:based|built|rests?|relies|rely|relied|founded)\s+on\s+(?:an?\s+|the\s+)?(?:wrong|false|incorrect|invalid|broken|outdated)\s+THING\b",
-    ),
-    (
-        Assumption::PreconditionChanged,
-        r"(?:^|[.!?\n]\s*)(?:wrong|false|invalid|broken|violated)\s+THING\b",
-    ),
-    (
-        Assumption::PreconditionChanged,
-        r"\bcontrary\s+to\s+(?:the\s+|this\s+|its\s+)?(?:task|description|brief|plan|prompt|instructions?|issue|ticket|specification|spec|what\s+(?:the\s+)?(?:task|description|plan|i\s+was\s+told))\b",
-    ),
-    (
-        Assumption::PreconditionChanged,
-        r"\b(?:i\s+am|i['’]m|this\s+task\s+is|the\s+task\s+is|work\s+is)\s+(?:stuck|blocked)\s*(?:because|since|as|by|:)",
-    ),
-    (
-        Assumption::PreconditionChanged,
-        r"\bstuck\s+because\s+(?:[^\s.!?]+\s+){1,5}changed\b",
-    ),
-    (
-        Assumption::PreconditionChanged,
-        r"\b(?:cannot|can\s+not|can['’]?t|unable\s+to|impossible\s+to|not\s+possible\s+to)\s+(?:be\s+)?(?:proceed|continue|go\s+on|complete|completed|do|done|finish|finished|start|started|carry\s+out|implement|implemented)\s*(?:(?:the|this|that|it)\b(?:\s+(?:task|work))?)?\s*(?:,?\s*(?:because|since|as)\s|:|\s+without\b)",
-    ),
-    (
-        Assumption::PreconditionChanged,
-        r"\b(?:task|description|plan|instructions?|brief|prompt|issue|ticket|specification|spec)\s+(?:assumes?|presupposes?|presumes?|expects?|says?|claims?|states?|refers?\s+to|mentions?|names?|describes?)\s+(?:[^.!?\n]|\.\w){1,120}?(?:\bbut\s+(?:there\s+(?:is|are)\s+(?:no|none|only)|no\s|none\b|it\s+(?:is|does)\s*n[o'’]t|i\s+(?:found|find|see)\s+(?:no|none|only))|(?:which|that)\s+(?:do(?:es)?\s+not\s+exist|(?:is|are)\s+(?:not\s+(?:there|in)\b|missing|gone)))",
-    ),
-    (
-        Assumption::PreconditionChanged,
-        r"\b(?:file|folder|directory|module|function|class|method|endpoint|table|script|package|branch|service|server|api|page|command|library|field|column)\s+(?:(?:that|which)\s+)?(?:(?:the\s+)?(?:task|description|plan|instructions?|you)\s+(?:mentions?|names?|refers?\s+to|describes?|assumes?|expects?)|(?:named|mentioned|described|assumed|expected)\s+in\s+the\s+(?:task|description|plan|instructions?)|in\s+the\s+(?:task|description)|i\s+was\s+told\s+to\s+\w+)\s+(?:do(?:es)?\s+not\s+exist|(?:is|are)\s+(?:missing|gone|not\s+there)|cannot\s+be\s+found)\b",
-    ),
-    (
-        Assumption::PreconditionChanged,
-        r"\b(?:assumed|described|expected|required)\s+\w+\s+(?:do(?:es)?\s+not\s+exist|(?:is|are)\s+(?:missing|gone|not\s+there))\b",
-    ),
-    (
-        Assumption::PreconditionChanged,
-        r"\b(?:is|are)\s+not\s+(?:as|what)\s+(?:(?:the\s+)?(?:task|description|plan)\s+(?:describes?|says?|assumes?|expects?)|described|assumed|expected|stated)\b",
-    ),
-    (
-        Assumption::PreconditionChanged,
-        r"\bdo(?:es)?\s+not\s+match\s+(?:the|its)\s+(?:description|task|plan|assumptions?)\b",
-    ),
-    (
-        Assumption::PreconditionChanged,
-        r"\b(?:differs?|(?:is|are)\s+different)\s+from\s+what\s+(?:(?:the\s+)?(?:task|description|plan)\s+(?:assumes?|describes?|says?|expects?)|(?:was|is)\s+(?:assumed|described|expected))\b",
-    ),
-    (
-        Assumption::PreconditionChanged,
-        r"\bwhat\s+the\s+(?:task|description|plan)\s+(?:describes?|assumes?|expects?|names?|refers?\s+to)\s+do(?:es)?\s+not\s+exist\b",
-    ),
-    (
-        Assumption::PreconditionChanged,
-        r"\bthere\s+(?:is|are)\s+no\s+(?:[^\s.!?,]+\s+){1,4}(?:as|like|that)\s+(?:the\s+(?:task|description|plan)\b|described|assumed)",
-    ),
-    (
-        Assumption::PreconditionChanged,
-        r"\bchanged\s+since\s+(?:the|this)\s+(?:task|description|plan)\s+was\s+(?:written|made)\b",
-    ),
-    (
-        Assumption::PreconditionChanged,
-        r"\b(?:requirements?|task|request|issue|ticket)\s+(?:(?:is|are)\s+obsolete|no\s+longer\s+(?:applies|apply|makes?\s+sense))\b",
-    ),
-    (
-        Assumption::PreconditionChanged,
-        r"\bwhat\s+i\s+was\s+told\b[^.!?\n]{0,60}?\b(?:is|are|was)\s+(?:not\s+(?:true|the\s+case|right)|wrong|false|outdated)\b",
-    ),
-    (
-        Assumption::PreconditionChanged,
-        r"\bi\s+was\s+told\s+that\s+[^.!?\n]{1,80}?;\s+(?:it|they|there)\s+(?:do(?:es)?|is|are)\s+(?:not|none)\b",
-    ),
-    (
-        Assumption::PreconditionChanged,
-        r"\b(?:task|brief|task\s+description|information\s+in\s+the\s+(?:task|description))\s+(?:is|are)\s+(?:wrong|outdated|out\s+of\s+date|incorrect|mistaken)\b",
+        &[
+            r"\bTHING\s+(?:(?:that|about|behind|of|for|on|in|from|made\s+in)\s+(?:[^\s.!?;:,]+\s+){1,12}?)?BEEN(?:wrong|false|incorrect|invalid|mistaken|outdated|violated|broken|missing|changed|failed|untrue|unmet|not\s+true|no\s+longer\s+(?:true|valid|met|given|hold))\b",
+            r"\bTHING\s+(?:(?:that|about|behind|of|for|on|in|from|made\s+in)\s+(?:[^\s.!?;:,]+\s+){1,12}?)?(?:(?:do(?:es)?|did|is|are|was|were)\s+not|(?:do(?:es)?|did|is|are|was|were)n['’]t|(?:is|are|was|were)?\s*no\s+longer)\s+(?:hold|holds|stands?|match|apply|applies|met|satisfied|fulfilled|given|true|valid|correct)\b",
+            r"\b(?:based|built|rests?|relies|rely|relied|founded)\s+on\s+(?:an?\s+|the\s+)?(?:wrong|false|incorrect|invalid|broken|outdated)\s+THING\b",
+            r"(?:^|[.!?\n]\s*)(?:wrong|false|invalid|broken|violated)\s+THING\b",
+            r"\bcontrary\s+to\s+(?:the\s+|this\s+|its\s+)?(?:task|description|brief|plan|prompt|instructions?|issue|ticket|specification|spec|what\s+(?:the\s+)?(?:task|description|plan|i\s+was\s+told))\b",
+            r"\b(?:i\s+am|i['’]m|this\s+task\s+is|the\s+task\s+is|work\s+is)\s+(?:stuck|blocked)\s*(?:because|since|as|by|:)",
+            r"\bstuck\s+because\s+(?:[^\s.!?]+\s+){1,5}changed\b",
+            r"\b(?:cannot|can\s+not|can['’]?t|unable\s+to|impossible\s+to|not\s+possible\s+to)\s+(?:be\s+)?(?:proceed|continue|go\s+on|complete|completed|do|done|finish|finished|start|started|carry\s+out|implement|implemented)\s*(?:(?:the|this|that|it)\b(?:\s+(?:task|work))?)?\s*(?:,?\s*(?:because|since|as)\s|:|\s+without\b)",
+            r"\b(?:task|description|plan|instructions?|brief|prompt|issue|ticket|specification|spec)\s+(?:assumes?|presupposes?|presumes?|expects?|says?|claims?|states?|refers?\s+to|mentions?|names?|describes?)\s+(?:[^.!?\n]|\.\w){1,120}?(?:\bbut\s+(?:there\s+(?:is|are)\s+(?:no|none|only)|no\s|none\b|it\s+(?:is|does)\s*n[o'’]t|i\s+(?:found|find|see)\s+(?:no|none|only))|(?:which|that)\s+(?:do(?:es)?\s+not\s+exist|(?:is|are)\s+(?:not\s+(?:there|in)\b|missing|gone)))",
+            r"\b(?:file|folder|directory|module|function|class|method|endpoint|table|script|package|branch|service|server|api|page|command|library|field|column)\s+(?:(?:that|which)\s+)?(?:(?:the\s+)?(?:task|description|plan|instructions?|you)\s+(?:mentions?|names?|refers?\s+to|describes?|assumes?|expects?)|(?:named|mentioned|described|assumed|expected)\s+in\s+the\s+(?:task|description|plan|instructions?)|in\s+the\s+(?:task|description)|i\s+was\s+told\s+to\s+\w+)\s+(?:do(?:es)?\s+not\s+exist|(?:is|are)\s+(?:missing|gone|not\s+there)|cannot\s+be\s+found)\b",
+            r"\b(?:assumed|described|expected|required)\s+\w+\s+(?:do(?:es)?\s+not\s+exist|(?:is|are)\s+(?:missing|gone|not\s+there))\b",
+            r"\b(?:is|are)\s+not\s+(?:as|what)\s+(?:(?:the\s+)?(?:task|description|plan)\s+(?:describes?|says?|assumes?|expects?)|described|assumed|expected|stated)\b",
+            r"\bdo(?:es)?\s+not\s+match\s+(?:the|its)\s+(?:description|task|plan|assumptions?)\b",
+            r"\b(?:differs?|(?:is|are)\s+different)\s+from\s+what\s+(?:(?:the\s+)?(?:task|description|plan)\s+(?:assumes?|describes?|says?|expects?)|(?:was|is)\s+(?:assumed|described|expected))\b",
+            r"\bwhat\s+the\s+(?:task|description|plan)\s+(?:describes?|assumes?|expects?|names?|refers?\s+to)\s+do(?:es)?\s+not\s+exist\b",
+            r"\bthere\s+(?:is|are)\s+no\s+(?:[^\s.!?,]+\s+){1,4}(?:as|like|that)\s+(?:the\s+(?:task|description|plan)\b|described|assumed)",
+            r"\bchanged\s+since\s+(?:the|this)\s+(?:task|description|plan)\s+was\s+(?:written|made)\b",
+            r"\b(?:requirements?|task|request|issue|ticket)\s+(?:(?:is|are)\s+obsolete|no\s+longer\s+(?:applies|apply|makes?\s+sense))\b",
+            r"\bwhat\s+i\s+was\s+told\b[^.!?\n]{0,60}?\b(?:is|are|was)\s+(?:not\s+(?:true|the\s+case|right)|wrong|false|outdated)\b",
+            r"\bi\s+was\s+told\s+that\s+[^.!?\n]{1,80}?;\s+(?:it|they|there)\s+(?:do(?:es)?|is|are)\s+(?:not|none)\b",
+            r"\b(?:task|brief|task\s+description|information\s+in\s+the\s+(?:task|description))\s+(?:is|are)\s+(?:wrong|outdated|out\s+of\s+date|incorrect|mistaken)\b",
+        ],
     ),
     (
         Assumption::DependencyFailed,
-        r"\b(?:dependenc(?:y|ies)(?:['’]s?\s+(?:outputs?|results?|files?))?|upstream\s+(?:tasks?|outputs?|results?|services?))\s+BEEN(?:failed|unavailable|broken|missing|down|empty|not\s+(?:available|there|ready|usable|delivered|finished))\b",
-    ),
-    (
-        Assumption::DependencyFailed,
-        r"\bdependenc(?:y|ies)\s+(?:(?:do(?:es)?|did)\s+not|(?:do(?:es)?|did)n['’]t)\s+(?:exist|produce|deliver|finish|work|provide)\b",
-    ),
-    (
-        Assumption::DependencyFailed,
-        r"\b(?:results?|outputs?|work|files?)\s+of\s+the\s+(?:upstream|earlier|previous|preceding)\s+task\s+(?:is|are|was|were)\s+(?:missing|empty|unusable|broken|gone)\b",
-    ),
-    (
-        Assumption::DependencyFailed,
-        r"\bthat\s+this\s+depends\s+on\s+(?:is|are)\s+(?:down|missing|gone|broken|unavailable|not\s+available)\b",
+        &[
+            r"\b(?:dependenc(?:y|ies)(?:['’]s?\s+(?:outputs?|results?|files?))?|upstream\s+(?:tasks?|outputs?|results?|services?))\s+BEEN(?:failed|unavailable|broken|missing|down|empty|not\s+(?:available|there|ready|usable|delivered|finished))\b",
+            r"\bdependenc(?:y|ies)\s+(?:(?:do(?:es)?|did)\s+not|(?:do(?:es)?|did)n['’]t)\s+(?:exist|produce|deliver|finish|work|provide)\b",
+            r"\b(?:results?|outputs?|work|files?)\s+of\s+the\s+(?:upstream|earlier|previous|preceding)\s+task\s+(?:is|are|was|were)\s+(?:missing|empty|unusable|broken|gone)\b",
+            r"\bthat\s+this\s+depends\s+on\s+(?:is|are)\s+(?:down|missing|gone|broken|unavailable|not\s+available)\b",
+        ],
     ),
     (
         Assumption::CriteriaConflict,
-        r"\b(?:criteri(?:a|on)|requirements?|instructions?)\s+(?:\d+\s+|\w+ly\s+|both\s+|also\s+|themselves\s+)?(?:conflict|contradict)(?:s|ed|ing)?\b",
-    ),
-    (
-        Assumption::CriteriaConflict,
-        r"\b(?:criteria|requirements?|instructions?)\s+(?:are|is)\s+(?:contradictory|inconsistent|in\s+conflict|mutually\s+exclusive|incompatible|impossible\s+to\s+(?:meet|satisfy|fulfil)\s+(?:together|at\s+once))\b",
-    ),
-    (
-        Assumption::CriteriaConflict,
-        r"\b(?:criteria|requirements)\s+(?:exclude|rule\s+out)\s+each\s+other\b",
-    ),
-    (
-        Assumption::CriteriaConflict,
-        r"\b(?:criteria|requirements?)\s+(?:cannot|can\s+not|can['’]t)\s+(?:both|all)\s+be\s+(?:met|satisfied|fulfilled)\b",
+        &[
+            r"\b(?:criteri(?:a|on)|requirements?|instructions?)\s+(?:\d+\s+|\w+ly\s+|both\s+|also\s+|themselves\s+)?(?:conflict|contradict)(?:s|ed|ing)?\b",
+            r"\b(?:criteria|requirements?|instructions?)\s+(?:are|is)\s+(?:contradictory|inconsistent|in\s+conflict|mutually\s+exclusive|incompatible|impossible\s+to\s+(?:meet|satisfy|fulfil)\s+(?:together|at\s+once))\b",
+            r"\b(?:criteria|requirements)\s+(?:exclude|rule\s+out)\s+each\s+other\b",
+            r"\b(?:criteria|requirements?)\s+(?:cannot|can\s+not|can['’]t)\s+(?:both|all)\s+be\s+(?:met|satisfied|fulfilled)\b",
+        ],
     ),
 ];
 
@@ -144,10 +72,11 @@ static COMPILED: LazyLock<Vec<(Assumption, Regex)>> = LazyLock::new(|| {
         let pattern = pattern.replace("THING", THING).replace("BEEN", BEEN);
         Regex::new(&format!("(?i){pattern}")).expect("the patterns are fixed and tested")
     };
-    PATTERNS
-        .iter()
-        .map(|(kind, pattern)| (*kind, compile(pattern)))
-        .collect()
+    let mut all = Vec::new();
+    for (kind, patterns) in PATTERNS {
+        all.extend(patterns.iter().map(|pattern| (*kind, compile(pattern))));
+    }
+    all
 });
 
 /// Words before a sentence's claim, in its clause, by which it is not so, or only supposed.
