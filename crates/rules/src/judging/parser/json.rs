@@ -65,13 +65,8 @@ impl Json {
 
     /// The values of all keys among `names`.
     pub fn all<'a>(&'a self, names: &[&str]) -> impl Iterator<Item = &'a Json> {
-        let known = |(key, _): &&(String, Json)| names.contains(&plain(key).as_str());
-        self.entries()
-            .iter()
-            .filter(known)
-            .map(|(_, value)| value)
-            .collect::<Vec<_>>()
-            .into_iter()
+        let known = move |(key, _): &&(String, Json)| names.contains(&plain(key).as_str());
+        self.entries().iter().filter(known).map(|(_, value)| value)
     }
 
     /// The value itself, if no object in it has a key twice: nobody could say which of the two counts.
@@ -79,19 +74,10 @@ impl Json {
     /// # Errors
     /// When one has.
     pub fn unambiguous(&self) -> Result<&Self, Unparsed> {
-        let mut keys = BTreeSet::new();
-        match self {
-            Self::List(items) => items.iter().try_for_each(|item| item.unambiguous().map(drop))?,
-            object => {
-                for (key, inner) in object.entries() {
-                    if !keys.insert(key) {
-                        return Err(Unparsed::Duplicate(key.clone()));
-                    }
-                    inner.unambiguous()?;
-                }
-            }
+        match self.key_twice() {
+            Some(key) => Err(Unparsed::Duplicate(key.to_owned())),
+            None => Ok(self),
         }
-        Ok(self)
     }
 
     /// The text of the value, if it is one.
@@ -326,10 +312,6 @@ impl<'de> Visitor<'de> for JsonVisitor {
 
     fn visit_str<E>(self, value: &str) -> Result<Json, E> {
         Ok(Json::Text(value.to_owned()))
-    }
-
-    fn visit_string<E>(self, value: String) -> Result<Json, E> {
-        Ok(Json::Text(value))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Json, A::Error> {

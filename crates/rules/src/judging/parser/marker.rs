@@ -89,8 +89,7 @@ pub fn json_markers(
         }
         let fits = scale_fits(object, scale);
         object.unambiguous()?;
-        let scores = object.entries().iter().filter(|(key, _)| plain(key) == "score");
-        for (_, value) in scores {
+        for value in object.all(&["score"]) {
             markers.push(match value.number().filter(|_| fits) {
                 Some(number) => Marker::Value(number),
                 None => Marker::Malformed(format!("a JSON score that is not a number from {scale}")),

@@ -129,9 +129,8 @@ pub fn has_scores(reply: &str, work: &Quoted) -> Result<bool, Unparsed> {
 /// The names that a reply scores under these keys. A doubted value can contradict.
 fn scored(found: &ReplyValues, keys: &[&str]) -> Vec<String> {
     let objects = found.own.iter().chain(&found.doubted);
-    let entries = objects.flat_map(|(value, _)| value.entries());
-    let holders = entries.filter(|(key, _)| keys.contains(&plain(key).as_str()));
-    let names = holders.flat_map(|(_, holder)| match holder {
+    let holders = objects.flat_map(|(value, _)| value.all(keys));
+    let names = holders.flat_map(|holder| match holder {
         Json::List(items) => {
             let graded = items.iter().filter(|item| is_graded(item));
             graded
@@ -163,11 +162,7 @@ fn entries_of<'a>(
 ) -> Option<Vec<ScoreEntry<'a>>> {
     let mut entries = Vec::new();
     let mut verdict = place == JsonPlace::Whole;
-    let containers = value
-        .entries()
-        .iter()
-        .filter(|(key, _)| CONTAINERS.contains(&plain(key).as_str()));
-    for holder in containers.map(|(_, inner)| inner).chain([value]) {
+    for holder in value.all(CONTAINERS).chain([value]) {
         let items: Vec<_> = match holder {
             Json::List(items) => items.iter().filter_map(|item| listed(item, dimensions)).collect(),
             object => object
@@ -204,11 +199,7 @@ fn keyed<'a>(key: &str, item: &'a Json, dimensions: &[Dimension]) -> Option<Scor
 }
 
 fn scores_in(object: &Json) -> Vec<&Json> {
-    let entries = object.entries().iter();
-    entries
-        .filter(|(key, _)| SCORES.contains(&plain(key).as_str()))
-        .map(|(_, value)| value)
-        .collect()
+    object.all(SCORES).collect()
 }
 
 /// The dimension that `name` means: spelled exactly, or the only one that is the same but for case, spaces,
