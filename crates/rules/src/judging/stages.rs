@@ -94,11 +94,7 @@ pub fn read_findings(reply: &str, work: &Quoted) -> Result<FindingsReport, Unpar
     let mut faults: Vec<String> = Vec::new();
     let mut reported = false;
     // What is only spoken of within a sentence is no report, but a finding there may be one.
-    let spoken = found
-        .doubted
-        .iter()
-        .filter(|(_, place)| *place == JsonPlace::Aside);
-    let own: Vec<&(Json, JsonPlace)> = found.own.iter().chain(spoken).collect();
+    let own: Vec<&(Json, JsonPlace)> = found.own_or_spoken().collect();
     for (at, (value, place)) in own.iter().enumerate() {
         let Some(items) = report_of(value) else { continue };
         reported = true;
@@ -189,9 +185,8 @@ pub fn speaks_of_something_grave(text: &str) -> bool {
             .collect();
         let about_severity = |at: usize| {
             let near = [at.checked_sub(1), Some(at + 1)].into_iter().flatten();
-            let near = near.filter_map(|at| words.get(at));
-            near.into_iter()
-                .any(|word| ["severity", "risk", "impact", "priority"].contains(&word.as_str()))
+            let mut near = near.filter_map(|at| words.get(at));
+            near.any(|word| ["severity", "risk", "impact", "priority"].contains(&word.as_str()))
         };
         words.iter().enumerate().any(|(at, word)| {
             let grave = match word.as_str() {

@@ -74,15 +74,18 @@ impl ReplyValues {
         }
     }
 
+    /// The values that are the judge's own, and behind them those that it only speaks of within a sentence.
+    pub fn own_or_spoken(&self) -> impl Iterator<Item = &(Json, JsonPlace)> {
+        let doubted = self.doubted.iter();
+        let spoken = doubted.filter(|(_, place)| *place == JsonPlace::Aside);
+        self.own.iter().chain(spoken)
+    }
+
     /// The findings of the judge, wherever in its reply they stand: at most `most`, and one that several
     /// objects repeat only once. A finding needs no form of its own to count.
     pub fn findings(&self, most: usize) -> Vec<Finding> {
         let mut all: Vec<Finding> = Vec::new();
-        let spoken = self
-            .doubted
-            .iter()
-            .filter(|(_, place)| *place == JsonPlace::Aside);
-        for (object, _) in self.own.iter().chain(spoken) {
+        for (object, _) in self.own_or_spoken() {
             if matches!(object, Json::List(_)) {
                 continue;
             }
