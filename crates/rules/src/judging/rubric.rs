@@ -15,7 +15,7 @@ use super::parser::keys::REASONS;
 use super::parser::prior::answers_in;
 use super::parser::{Quoted, Unparsed};
 use super::stages::VERDICTS;
-use super::verification::VerificationDecision;
+use super::verification::{self, VerificationDecision};
 
 /// Findings of one reply that are kept.
 const MOST_FINDINGS: usize = 25;
@@ -125,15 +125,8 @@ pub fn decide(
         .iter()
         .zip(given())
         .any(|(criterion, points)| criterion.required && points == Points::ZERO);
-    let computed = if reply.confidence < min_confidence || points.is_none() {
-        (Verdict::Refer, Some(Cause::Confidence))
-    } else if failed_required {
-        (Verdict::Fail, Some(Cause::RequiredCriterion))
-    } else if points.is_some_and(|points| bar.is_reached_by(points)) {
-        (Verdict::Pass, None)
-    } else {
-        (Verdict::Fail, Some(Cause::Score))
-    };
+    let sure = points.filter(|_| reply.confidence >= min_confidence);
+    let computed = verification::verdict(sure, failed_required, bar);
     let (verdict, cause) = match (computed.0, reply.verdict) {
         (Verdict::Pass, DeclaredVerdict::Refer) => (Verdict::Refer, Some(Cause::Confidence)),
         (Verdict::Pass, DeclaredVerdict::Fail) => (Verdict::Fail, Some(Cause::Score)),

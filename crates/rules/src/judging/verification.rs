@@ -31,21 +31,29 @@ pub fn decide(
 ) -> VerificationDecision {
     let confidence = confidence(grades);
     let points = points(grades);
-    let (verdict, cause) = if confidence < min_confidence || points.is_none() {
-        (Verdict::Refer, Some(Cause::Confidence))
-    } else if grades.iter().any(|grade| grade.points == Some(Points::ZERO)) {
-        (Verdict::Fail, Some(Cause::RequiredCriterion))
-    } else if points.is_some_and(|points| bar.is_reached_by(points)) {
-        (Verdict::Pass, None)
-    } else {
-        (Verdict::Fail, Some(Cause::Score))
-    };
+    let failed_required = grades.iter().any(|grade| grade.points == Some(Points::ZERO));
+    let (verdict, cause) = verdict(
+        points.filter(|_| confidence >= min_confidence),
+        failed_required,
+        bar,
+    );
     VerificationDecision {
         verdict,
         cause,
         points,
         confidence,
         findings: findings(criteria, grades),
+    }
+}
+
+/// The verdict on the points; without any that are sure enough, a person is referred to. A failed required criterion
+/// fails the work, and the bar decides the rest.
+pub(super) fn verdict(points: Option<Points>, failed_required: bool, bar: Bar) -> (Verdict, Option<Cause>) {
+    match points {
+        None => (Verdict::Refer, Some(Cause::Confidence)),
+        Some(_) if failed_required => (Verdict::Fail, Some(Cause::RequiredCriterion)),
+        Some(points) if bar.is_reached_by(points) => (Verdict::Pass, None),
+        Some(_) => (Verdict::Fail, Some(Cause::Score)),
     }
 }
 
