@@ -38,29 +38,39 @@ pub struct CommandOutcome {
 
 /// Reads the result of a check from the end of its command.
 pub fn command_result(check: &Check, outcome: &CommandOutcome) -> CheckResult {
-    let (name, command) = match check {
-        Check::Command {
-            kind: CommandCheck::Test,
+    match check {
+        Check::Command { kind, command, .. } => {
+            let name = match kind {
+                CommandCheck::Test => "test",
+                CommandCheck::Script => "script",
+            };
+            exit_result(name, command, outcome)
+        }
+        Check::Metric {
+            name,
             command,
+            min,
+            max,
             ..
-        } => ("test".to_owned(), command),
-        Check::Command {
-            kind: CommandCheck::Script,
-            command,
-            ..
-        } => ("script".to_owned(), command),
-        Check::Metric { name, command, .. } => (format!("metric {name}"), command),
+        } => {
+            let what = format!("metric {name} `{}`", first_line(command));
+            match failure(&what, command, outcome) {
+                Some(why) => CheckResult::new(false, why, outcome.duration),
+                None => metric(&what, &outcome.output, *min, *max, outcome.duration),
+            }
+        }
         Check::FileExists { .. } => {
-            return CheckResult::new(false, "file_exists runs no command".to_owned(), outcome.duration);
+            CheckResult::new(false, "file_exists runs no command".to_owned(), outcome.duration)
         }
-    };
+    }
+}
+
+/// The result of a command that shows something by exit 0 alone; `name` says what kind of command it is.
+pub fn exit_result(name: &str, command: &str, outcome: &CommandOutcome) -> CheckResult {
     let what = format!("{name} `{}`", first_line(command));
-    match (failure(&what, command, outcome), check) {
-        (Some(why), _) => CheckResult::new(false, why, outcome.duration),
-        (None, Check::Metric { min, max, .. }) => {
-            metric(&what, &outcome.output, *min, *max, outcome.duration)
-        }
-        (None, _) => CheckResult::new(true, format!("{what} exited 0"), outcome.duration),
+    match failure(&what, command, outcome) {
+        Some(why) => CheckResult::new(false, why, outcome.duration),
+        None => CheckResult::new(true, format!("{what} exited 0"), outcome.duration),
     }
 }
 
@@ -110,10 +120,9 @@ fn metric(
         (_, Some(max)) if value > max => Some(format!("{what} is {value}, above {max}")),
         _ => None,
     };
-    match wrong {
-        Some(message) => CheckResult::new(false, message, duration),
-        None => CheckResult::new(true, format!("{what} is {value}"), duration),
-    }
+    let passed = wrong.is_none();
+    let message = wrong.unwrap_or_else(|| format!("{what} is {value}"));
+    CheckResult::new(passed, message, duration)
 }
 
 /// A decimal number, optionally with a sign before and a `%` after it, and nothing else.
