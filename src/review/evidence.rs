@@ -165,9 +165,8 @@ pub fn open_beneath(workspace: &Path, path: &str) -> io::Result<File> {
             "it lies outside of the workspace",
         ));
     }
-    // Resolved already: what is a link now was put there in between. A FIFO must not hang us.
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = File::from(rustix::fs::open(&real, flags, Mode::empty())?);
+    // Resolved already: what is a link now was put there in between.
+    let file = open_as_named(&real)?;
     let found = file.metadata()?;
     if !found.is_file() {
         let what = if found.is_dir() {
@@ -178,6 +177,15 @@ pub fn open_beneath(workspace: &Path, path: &str) -> io::Result<File> {
         return Err(io::Error::new(io::ErrorKind::NotFound, what));
     }
     Ok(file)
+}
+
+/// Opens what stands at this very path to read it: a link is not followed, and a FIFO does not hang us.
+///
+/// # Errors
+/// Whatever the system says.
+pub(super) fn open_as_named(path: &Path) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    Ok(rustix::fs::open(path, flags, Mode::empty())?.into())
 }
 
 /// The part of a file that a prompt shows.

@@ -5,19 +5,20 @@
 //! as unchanged. Only what the patterns name is walked through and read, and all of it is bounded.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, Metadata};
+use std::fs::{self, Metadata};
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
 use globset::{GlobSet, GlobSetBuilder};
-use rustix::fs::{Mode, OFlags};
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use rules::domain::{Digest, Hasher};
+use rules::domain::Digest;
 use rules::mission::named_files::readings;
+
+use super::evidence::{digest, open_as_named};
 
 /// How many files the patterns of one task may name.
 const MOST_FILES: usize = 20_000;
@@ -551,9 +552,8 @@ impl<'k> FileScan<'k> {
         if self.most_read == 0 {
             return Ok(mark(found, None));
         }
-        // What is a link now was put there in between, and a FIFO must not hang us.
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+        // What is a link now was put there in between.
+        let file = open_as_named(path)?;
         let found = file.metadata()?;
         if !found.is_file() {
             return Ok(PathState::Other);
@@ -562,18 +562,9 @@ impl<'k> FileScan<'k> {
         if found.len() > left {
             return Ok(mark(&found, None));
         }
-        let mut hasher = Hasher::default();
-        let mut buffer = vec![0; 64 * 1024];
-        let mut source = file.take(left);
-        loop {
-            let read = source.read(&mut buffer)?;
-            if read == 0 {
-                break;
-            }
-            self.read += read as u64;
-            hasher.update(&buffer[..read]);
-        }
-        Ok(mark(&found, Some(hasher.finish())))
+        let (read, digest) = digest(file.take(left), left)?;
+        self.read += read;
+        Ok(mark(&found, digest))
     }
 
     /// The value of a look at `path`, if anything is there; an error other than absence is noted.
