@@ -139,21 +139,12 @@ pub fn panel(work: &ReviewedWork, dimensions: &[Dimension], unread: Option<&str>
     show_material(&mut user, work);
     ask_for_answers(&mut user, work, IN_JSON);
     ask_for_json(&mut user, work, dimensions);
-    if let Some(reason) = unread {
-        insist(
-            &mut user,
-            reason,
-            &format!(
-                "Reply again, with the JSON object only: no text before or after it, no code fence, every dimension exactly once. \
-                 Filled in it looks like this, with your score from 1 to 5 in place of each 0, and with your own words:\n\n{}",
-                filled_in(dimensions, !work.prior.points.is_empty())
-            ),
-        );
-    }
-    JudgePrompt {
-        system: system(),
-        user,
-    }
+    let form = format!(
+        "Reply again, with the JSON object only: no text before or after it, no code fence, every dimension exactly once. \
+         Filled in it looks like this, with your score from 1 to 5 in place of each 0, and with your own words:\n\n{}",
+        filled_in(dimensions, !work.prior.points.is_empty())
+    );
+    asked(user, unread, &form)
 }
 
 /// Asks for an evaluation that ends in a `SCORE: n` line. With `unread`, the reviewer is asked again after a reply
@@ -176,59 +167,41 @@ pub fn evaluation(work: &ReviewedWork, unread: Option<&str>) -> JudgePrompt {
          SCORE: n\n\
          where n is your number. Write this line exactly once.\n",
     );
-    if let Some(reason) = unread {
-        insist(
-            &mut user,
-            reason,
-            if work.prior.points.is_empty() {
-                "Reply again, in at most three sentences. Then, as the last line and only there, the word SCORE, a colon, and one plain number from 0 to 100."
-            } else {
-                "Reply again, in at most three sentences and a line for each point of the earlier feedback. Then, as the last line and only there, the word SCORE, a colon, and one plain number from 0 to 100."
-            },
-        );
-    }
-    JudgePrompt {
-        system: system(),
-        user,
-    }
+    let form = if work.prior.points.is_empty() {
+        "Reply again, in at most three sentences. Then, as the last line and only there, the word SCORE, a colon, and one plain number from 0 to 100."
+    } else {
+        "Reply again, in at most three sentences and a line for each point of the earlier feedback. Then, as the last line and only there, the word SCORE, a colon, and one plain number from 0 to 100."
+    };
+    asked(user, unread, form)
 }
 
 /// The JSON Schema of a panel's reply, for providers that can hold a model to it. Every dimension is spelled out, every
 /// object is closed, and reasons stand before the score that they lead to.
 pub fn panel_schema(dimensions: &[Dimension], asks_for_answers: bool) -> Value {
-    let score = json!({
-        "type": "object",
-        "properties": {
-            "reasoning": {"type": "string"},
-            "score": {"type": "integer", "enum": [1, 2, 3, 4, 5]},
-        },
-        "required": ["reasoning", "score"],
-        "additionalProperties": false,
-    });
-    let names: Vec<_> = dimensions
+    let score = object_schema([
+        ("reasoning", text_schema()),
+        ("score", json!({"type": "integer", "enum": [1, 2, 3, 4, 5]})),
+    ]);
+    let each = dimensions
         .iter()
-        .map(|dimension| dimension.name.clone())
-        .collect();
-    let scores: Map<String, Value> = names.iter().map(|name| (name.clone(), score.clone())).collect();
-    let scores = json!({
-        "type": "object",
-        "properties": scores,
-        "required": names,
-        "additionalProperties": false,
-    });
+        .map(|dimension| (&*dimension.name, score.clone()));
     let parts = [
-        ("scores", scores),
+        ("scores", object_schema(each)),
         ("findings", findings_schema(&[])),
         ("summary", text_schema()),
     ];
     reply_schema(parts, asks_for_answers)
 }
 
-/// The schema of a closed object of these parts, all of them required; with answers for the points of an
-/// earlier review, where there are some.
+/// The schema of a reply of these parts; with answers for the points of an earlier review, where there are some.
 pub(super) fn reply_schema<const N: usize>(parts: [(&str, Value); N], asks_for_answers: bool) -> Value {
     let answers = asks_for_answers.then(|| ("prior", answers_schema()));
-    let parts = answers.into_iter().chain(parts);
+    object_schema(answers.into_iter().chain(parts))
+}
+
+/// The schema of a closed object of these parts, all of them required.
+pub(super) fn object_schema<'n>(parts: impl IntoIterator<Item = (&'n str, Value)>) -> Value {
+    let parts = parts.into_iter();
     let properties: Map<String, Value> = parts.map(|(name, part)| (name.to_owned(), part)).collect();
     let required: Vec<String> = properties.keys().cloned().collect();
     json!({
@@ -267,40 +240,25 @@ pub(super) fn finding_form(more: &str, evidence: &str) -> String {
 /// A list of findings; each with more parts that are one of a few words.
 pub(super) fn findings_schema(more: &[(&str, &[&str])]) -> Value {
     let words = |words: &[&str]| json!({"type": "string", "enum": words});
-    let mut properties = Map::new();
-    properties.insert("severity".to_owned(), words(SEVERITIES));
-    for (name, known) in more {
-        properties.insert((*name).to_owned(), words(known));
-    }
-    for name in ["description", "evidence", "suggestedFix"] {
-        properties.insert(name.to_owned(), text_schema());
-    }
-    let required: Vec<String> = properties.keys().cloned().collect();
-    json!({
-        "type": "array",
-        "items": {
-            "type": "object",
-            "properties": properties,
-            "required": required,
-            "additionalProperties": false,
-        },
-    })
+    let known = more.iter().map(|(name, known)| (*name, words(known)));
+    let texts = ["description", "evidence", "suggestedFix"].map(|name| (name, text_schema()));
+    let parts = [("severity", words(SEVERITIES))]
+        .into_iter()
+        .chain(known)
+        .chain(texts);
+    json!({"type": "array", "items": object_schema(parts)})
 }
 
 fn answers_schema() -> Value {
-    json!({
-        "type": "array",
-        "items": {
-            "type": "object",
-            "properties": {
-                "id": {"type": "integer"},
-                "addressed": {"type": "string", "enum": ["yes", "partly", "no"]},
-                "note": text_schema(),
-            },
-            "required": ["id", "addressed", "note"],
-            "additionalProperties": false,
-        },
-    })
+    let answer = object_schema([
+        ("id", json!({"type": "integer"})),
+        (
+            "addressed",
+            json!({"type": "string", "enum": ["yes", "partly", "no"]}),
+        ),
+        ("note", text_schema()),
+    ]);
+    json!({"type": "array", "items": answer})
 }
 
 /// The sentence for a reviewer that has tools to look for itself.
@@ -338,15 +296,38 @@ pub(super) fn describe_task(text: &mut String, work: &ReviewedWork) {
 }
 
 /// Describes the acceptance criteria. Where an agent wrote the task, it wrote these too.
+/// Writes the criteria, each with its number.
+pub(super) fn list_criteria(text: &mut String, criteria: &[Box<str>]) {
+    for (n, criterion) in (1..).zip(criteria) {
+        append_line!(text, "{n}. {}", criterion.trim());
+    }
+}
+
+/// Writes what is graded and, from the lowest, the meaning of each level; `written` says how a level is given.
+pub(super) fn describe_levels(
+    text: &mut String,
+    description: Option<&str>,
+    levels: &[(u8, String)],
+    written: impl Fn(u8) -> String,
+) {
+    if let Some(description) = description {
+        append!(text, ": {}", description.trim());
+    }
+    text.push('\n');
+    let mut levels: Vec<_> = levels.iter().collect();
+    levels.sort_by_key(|(level, _)| *level);
+    for (level, meaning) in levels {
+        append_line!(text, "  - {}: {}", written(*level), meaning.trim());
+    }
+}
+
 pub(super) fn describe_acceptance(text: &mut String, work: &ReviewedWork) {
     if work.acceptance.is_empty() {
         return;
     }
     text.push_str("# Acceptance criteria\n\nThe work must meet all of these:\n\n");
     let mut criteria = String::new();
-    for (n, criterion) in (1..).zip(work.acceptance) {
-        append_line!(criteria, "{n}. {}", criterion.trim());
-    }
+    list_criteria(&mut criteria, work.acceptance);
     if work.handed_down {
         text.push_str(&fence("acceptance criteria", &criteria, MAX_OUTPUT))
     } else {
@@ -359,15 +340,12 @@ fn describe_dimensions(text: &mut String, dimensions: &[Dimension]) {
     text.push_str("# Dimensions\n\nScore each of these on its own, from 1 to 5:\n\n");
     for dimension in dimensions {
         append!(text, "- {}", dimension.name);
-        if let Some(description) = &dimension.description {
-            append!(text, ": {}", description.trim());
-        }
-        text.push('\n');
-        let mut levels: Vec<_> = dimension.rubric.iter().collect();
-        levels.sort_by_key(|(level, _)| *level);
-        for (level, meaning) in levels {
-            append_line!(text, "  - {level}: {}", meaning.trim());
-        }
+        describe_levels(
+            text,
+            dimension.description.as_deref(),
+            &dimension.rubric,
+            |level| level.to_string(),
+        );
     }
     if dimensions.iter().any(|dimension| dimension.rubric.is_empty()) {
         text.push_str(
@@ -591,11 +569,18 @@ fn ask_for_json(text: &mut String, work: &ReviewedWork, dimensions: &[Dimension]
     );
 }
 
-pub(super) fn insist(text: &mut String, reason: &str, form: &str) {
-    append!(
-        text,
-        "\n# Your last reply could not be read\n\nThe reason: {reason}.\n{form}\n"
-    );
+/// The prompt with this question. With `unread`, why the last reply could not be read, it ends in the `form` of the next.
+pub(super) fn asked(mut user: String, unread: Option<&str>, form: &str) -> JudgePrompt {
+    if let Some(reason) = unread {
+        append!(
+            user,
+            "\n# Your last reply could not be read\n\nThe reason: {reason}.\n{form}\n"
+        );
+    }
+    JudgePrompt {
+        system: system(),
+        user,
+    }
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use rules::judging::{rubric, stages};
 use rules::mission::{Panel, Plan};
 
 use super::fence::{TextExcerpt, collect_quotes, fence, fence_excerpt};
+use super::prompt::list_criteria;
 
 /// Characters of another agent's words that are shown.
 pub const MAX_SAID: usize = 8_000;
@@ -311,9 +312,7 @@ fn decompose(task: &QuestionSubject<'_>, criteria: &[Box<str>], unread: Option<&
          leave nothing out that it does.\n\n{}\n# The criteria\n",
         subject(task)
     );
-    for (n, criterion) in (1..).zip(criteria) {
-        append_line!(prompt, "{n}. {}", criterion.trim());
-    }
+    list_criteria(&mut prompt, criteria);
     if let Some(why) = unread {
         append_line!(prompt, "\nYour last reply could not be used. The reason: {why}.");
     }

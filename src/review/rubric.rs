@@ -8,8 +8,8 @@ use rules::mission::model::{Criterion, GradeKind, Rubric};
 
 use super::fence::fence;
 use super::prompt::{
-    IN_JSON, JudgePrompt, ReviewedWork, ask_for_answers, ask_for_each, describe_task, finding_form,
-    findings_schema, insist, reply_schema, show_material, system,
+    IN_JSON, JudgePrompt, ReviewedWork, ask_for_answers, ask_for_each, asked, describe_levels, describe_task,
+    finding_form, findings_schema, list_criteria, object_schema, reply_schema, show_material,
 };
 
 /// The criteria that must hold of the work.
@@ -35,18 +35,9 @@ pub fn grades(
     show_material(&mut user, work);
     ask_for_answers(&mut user, work, IN_JSON);
     ask_for_grades(&mut user, work, rubric);
-    if let Some(reason) = unread {
-        insist(
-            &mut user,
-            reason,
-            "Reply again, with the JSON object only: no text before or after it, every criterion exactly once, with \
-             reasons of your own.",
-        );
-    }
-    JudgePrompt {
-        system: system(),
-        user,
-    }
+    let form = "Reply again, with the JSON object only: no text before or after it, every criterion exactly once, with \
+                reasons of your own.";
+    asked(user, unread, form)
 }
 
 // Writing to a String cannot fail, so results of `write!` are dropped here and below.
@@ -62,9 +53,7 @@ fn describe_acceptance(text: &mut String, acceptance: AcceptanceCriteria<'_>) {
     } else {
         "All of these must hold:\n\n"
     });
-    for (n, criterion) in (1..).zip(criteria) {
-        append_line!(text, "{n}. {}", criterion.trim());
-    }
+    list_criteria(text, criteria);
     if !cut.is_empty() {
         text.push_str(
             "\nAn agent cut them into the questions between the tags, which say the number of their criterion. Answer each \
@@ -88,15 +77,12 @@ fn describe_rubric(text: &mut String, rubric: &Rubric) {
     text.push_str("Grade each of these on its own:\n\n");
     for criterion in &rubric.criteria {
         append!(text, "- {} ({})", criterion.name, grade_words(criterion));
-        if let Some(description) = &criterion.description {
-            append!(text, ": {}", description.trim());
-        }
-        text.push('\n');
-        let mut levels: Vec<_> = criterion.levels.iter().collect();
-        levels.sort_by_key(|(level, _)| *level);
-        for (level, meaning) in levels {
-            append_line!(text, "  - {}: {}", level_grade(*level), meaning.trim());
-        }
+        describe_levels(
+            text,
+            criterion.description.as_deref(),
+            &criterion.levels,
+            level_grade,
+        );
     }
     text.push('\n');
     if rubric.examples.is_empty() {
@@ -170,20 +156,11 @@ pub fn schema(rubric: &Rubric, asks_for_answers: bool) -> Value {
         "required": ["grade", "reasoning"],
         "additionalProperties": false,
     });
-    let criteria = rubric.criteria.iter();
-    let criteria: serde_json::Map<String, Value> = criteria
-        .map(|criterion| (criterion.name.to_string(), grade.clone()))
-        .collect();
-    let names: Vec<String> = criteria.keys().cloned().collect();
-    let criteria = json!({
-        "type": "object",
-        "properties": criteria,
-        "required": names,
-        "additionalProperties": false,
-    });
+    let each = rubric.criteria.iter();
+    let each = each.map(|criterion| (&*criterion.name, grade.clone()));
     let verdict = json!({"type": "string", "enum": ["pass", "fail", "refer"]});
     let parts = [
-        ("criteria", criteria),
+        ("criteria", object_schema(each)),
         ("verdict", verdict),
         ("confidence", json!({"type": "number"})),
         ("findings", findings_schema(&[])),

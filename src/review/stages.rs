@@ -12,8 +12,8 @@ use rules::mission::shell_line::exited;
 use super::checks::CommandOutcome;
 use super::pictures::Picture;
 use super::prompt::{
-    IN_JSON, JudgePrompt, ONE_OBJECT, ReviewedWork, answers_form, ask_for_answers, describe_acceptance,
-    describe_task, finding_form, findings_schema, insist, one_of, reply_schema, show_material, system,
+    IN_JSON, JudgePrompt, ONE_OBJECT, ReviewedWork, answers_form, ask_for_answers, asked,
+    describe_acceptance, describe_task, finding_form, findings_schema, one_of, reply_schema, show_material,
     text_schema,
 };
 
@@ -147,19 +147,10 @@ pub fn vision(
     finish(user, unread)
 }
 
-fn finish(mut user: String, unread: Option<&str>) -> JudgePrompt {
-    if let Some(reason) = unread {
-        insist(
-            &mut user,
-            reason,
-            "Reply again, with the JSON object only: no text before or after it, every text in double quotes, and what \
-             you have to say in words of your own.",
-        );
-    }
-    JudgePrompt {
-        system: system(),
-        user,
-    }
+fn finish(user: String, unread: Option<&str>) -> JudgePrompt {
+    let form = "Reply again, with the JSON object only: no text before or after it, every text in double quotes, and what \
+                you have to say in words of your own.";
+    asked(user, unread, form)
 }
 
 /// The JSON Schema of a reply, for providers that can hold a model to it.
