@@ -71,16 +71,14 @@ fn shorten(text: &TextExcerpt, max_chars: usize) -> (String, usize) {
         return (format!("{}{}", text.head, text.tail), 0);
     }
     // Without a missing middle the end is the end of the beginning.
-    let (beginning, end) = if text.missing == 0 {
-        (text.head.as_str(), text.head.as_str())
-    } else {
-        (text.head.as_str(), text.tail.as_str())
+    let (end, available) = match text.missing {
+        0 => (&text.head, head),
+        _ => (&text.tail, tail),
     };
-    let available = if text.missing == 0 { head } else { tail };
     let show_end = (max_chars / 4).min(available);
     let show_head = (max_chars - max_chars / 4).min(head);
     let offset = |text: &str, chars: usize| text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at);
-    let first = &beginning[..offset(beginning, show_head)];
+    let first = &text.head[..offset(&text.head, show_head)];
     let last = &end[offset(end, available - show_end)..];
     let cut = total.saturating_sub(show_head + show_end);
     (format!("{first}\n[… {cut} characters cut here …]\n{last}"), cut)

@@ -140,14 +140,16 @@ fn violated(pixels: &Pixels, picture: &Picture, wanted: &Expected, tolerance: Po
     let what = wanted.words();
     let (path, whole) = (&picture.path, pixels.size());
     let region = wanted.region.unwrap_or(whole);
+    let said = |words: String| {
+        let evidence = format!("{path}: {}", picture.digest);
+        Some(Finding::new(wanted.severity, words).with_evidence(evidence))
+    };
     let Some(mean) = pixels.sum(region).and_then(|sum| sum.mean()) else {
         let words = format!(
             "missing_element: {what}: the region lies beyond the edge of {path}, which has {} by {} pixels",
             whole.width, whole.height
         );
-        return Some(
-            Finding::new(wanted.severity, words).with_evidence(format!("{path}: {}", picture.digest)),
-        );
+        return said(words);
     };
     if is_near(mean, color, tolerance) {
         return None;
@@ -158,7 +160,7 @@ fn violated(pixels: &Pixels, picture: &Picture, wanted: &Expected, tolerance: Po
         written(mean),
         share.normalize()
     );
-    Some(Finding::new(wanted.severity, words).with_evidence(format!("{path}: {}", picture.digest)))
+    said(words)
 }
 
 /// Decoded pixels; the first three bytes of each are red, green and blue, or its one first byte is grey.
