@@ -72,7 +72,7 @@ impl FailureClass {
     /// Whether the failure is one of the provider that passes by itself, so that the next attempt waits for a
     /// while (section 4).
     pub fn is_of_provider(self) -> bool {
-        matches!(self, Self::Timeout | Self::RateLimited | Self::ProviderTransient)
+        self.request_retried()
     }
 
     /// The mode of a task that failed with this class.

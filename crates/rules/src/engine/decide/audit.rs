@@ -132,7 +132,7 @@ pub fn audited(state: &State, report: &AuditReport, now: Timestamp) -> Vec<Event
     let (mut checked, mut files) = (Vec::new(), Vec::new());
     for (id, acceptance, verdict) in verdicts {
         // What it was accepted for is not held against it while it judges once more.
-        if reopening.judges_again(id) {
+        if reopening.nodes.contains(&id) {
             continue;
         }
         if !matches!(verdict, Verdicts::Regressed(..)) {
@@ -222,10 +222,6 @@ impl<'s> Reopening<'s> {
             told: BTreeSet::new(),
             order: order(state, &again),
         }
-    }
-
-    fn judges_again(&self, id: TaskId) -> bool {
-        self.nodes.contains(&id)
     }
 
     /// Has a regressed task done again, in one attempt beside all limits and without what was built on it; or

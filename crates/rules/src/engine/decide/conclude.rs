@@ -164,8 +164,8 @@ pub fn not_good_enough(draft: &mut Transaction<'_>) {
         let why = why_not_good(draft);
         return draft.fail(FailureMode::Quality, why);
     }
-    let no_progress =
-        draft.task.course.signature.is_some() && draft.task.course.signature == previous_signature(draft);
+    let (before, now) = (&draft.state.task(draft.id).course, &draft.task.course);
+    let no_progress = now.signature.is_some() && now.signature == before.signature;
     let next = if no_progress {
         None
     } else {
@@ -175,11 +175,6 @@ pub fn not_good_enough(draft: &mut Transaction<'_>) {
         Some(kind) => rework(draft, kind, None),
         None => exhausted(draft, no_progress),
     }
-}
-
-/// The signature of the attempt before, as it was before this decision.
-fn previous_signature(draft: &Transaction<'_>) -> Option<u64> {
-    draft.state.task(draft.id).course.signature
 }
 
 fn next_attempt(draft: &Transaction<'_>, agent_failed: bool) -> Option<AttemptKind> {

@@ -169,9 +169,14 @@ fn answer_meets(state: &State, of: HoldOwner, number: u32, approve: bool) -> Com
             _ => CommandResult::Applied,
         };
     }
-    match given {
-        Some(approved) if approved == approve => CommandResult::AlreadySo,
-        Some(_) => CommandResult::DecidedOtherwise,
+    closed_meets(given.map(|approved| approved == approve), asked, number)
+}
+
+/// The result of an answer to a question that is not open; `is_same` says whether it was given this answer.
+fn closed_meets(is_same: Option<bool>, asked: u32, number: u32) -> CommandResult {
+    match is_same {
+        Some(true) => CommandResult::AlreadySo,
+        Some(false) => CommandResult::DecidedOtherwise,
         // It was asked and is not asked any more: called off, or the reviewers were asked again.
         None if (1..=asked).contains(&number) => CommandResult::DecidedOtherwise,
         None => CommandResult::Unknown,
@@ -224,10 +229,6 @@ fn question_meets(state: &State, task: TaskId, number: u32, text: &str) -> Comma
     }
     let exchanges = task.dialog.iter().flat_map(|dialog| &dialog.exchanges);
     let mut given = exchanges.filter(|exchange| exchange.number == Some(number));
-    match given.next() {
-        Some(exchange) if exchange.answer == text => CommandResult::AlreadySo,
-        Some(_) => CommandResult::DecidedOtherwise,
-        None if (1..=task.consent.asked).contains(&number) => CommandResult::DecidedOtherwise,
-        None => CommandResult::Unknown,
-    }
+    let is_same = given.next().map(|exchange| exchange.answer == text);
+    closed_meets(is_same, task.consent.asked, number)
 }

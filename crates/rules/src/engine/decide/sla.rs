@@ -81,12 +81,10 @@ fn said(state: &State, entity: Option<TaskId>, step: DeadlineStep, now: Timestam
 /// Most of the time is gone.
 pub fn near(state: &State, entity: Option<TaskId>, now: Timestamp) -> Vec<Event> {
     // Late enough, there is more to say.
-    let step = match state.deadlines.of(entity) {
-        Some(known) if known.due < now => return passed(state, entity, now),
-        _ => DeadlineStep::Warned,
-    };
-    let event = said(state, entity, step, now);
-    event
+    if state.deadlines.of(entity).is_some_and(|known| known.due < now) {
+        return passed(state, entity, now);
+    }
+    said(state, entity, DeadlineStep::Warned, now)
         .map(|event| Event::Deadline(Box::new(event)))
         .into_iter()
         .collect()
