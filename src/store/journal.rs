@@ -512,7 +512,7 @@ mod tests {
             records.iter().map(|record| record.seq).collect::<Vec<_>>(),
             [1, 3, 5, 7, 9, 11]
         );
-        let batches: Vec<_> = records.iter().map(Record::starts_batch).collect();
+        let batches: Vec<_> = records.iter().map(|record| record.starts_batch).collect();
         assert_eq!(batches, [true, false, false, true, true, false]);
     }
 
