@@ -21,9 +21,9 @@ use sources::{File, Sources};
 /// What each figure may be at most; what is not listed must be 0. Whoever makes a figure smaller lowers its ceiling. Who
 /// must raise one says in the commit message why.
 const CEILINGS: &[(&str, usize)] = &[
-    ("tokens: all", 845_500),
-    ("tokens: core", 503_250),
-    ("tokens: edges", 341_200),
+    ("tokens: all", 844_700),
+    ("tokens: core", 502_900),
+    ("tokens: edges", 340_800),
     ("largest circle of imports: agents", 5),
     ("largest circle of imports: cli", 2),
     ("largest circle of imports: domain", 7),
@@ -31,7 +31,7 @@ const CEILINGS: &[(&str, usize)] = &[
     ("largest circle of imports: judging", 5),
     ("largest circle of imports: mission", 7),
     ("largest circle of imports: report", 9),
-    ("largest circle of imports: runtime", 10),
+    ("largest circle of imports: runtime", 9),
     ("largest circle of imports: store", 3),
     ("type names of several types", 15),
     ("doc comments without their subject", 0),
