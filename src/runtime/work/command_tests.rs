@@ -23,7 +23,7 @@ use rules::engine::simulation::{options, plan_of};
 use rules::mission::{Plan, RunOptions};
 
 /// The variable whose value stands for a key: who plays tests is sure to have it.
-const KEY: &str = "CARGO_MANIFEST_DIR";
+const KEY: &str = "PATH";
 
 /// An agent that prints all that it is given, the key too, and claims something.
 const AGENT: &str = r#"#!/bin/sh
@@ -39,10 +39,10 @@ exit 3
 const MISSION: &str = r#"
 name: m
 agents:
-  plain: {run: [./agent], env: {A_KEY: "key: ${CARGO_MANIFEST_DIR}", DOLLARS: "$5 $${HOME}"}}
-  claude: {adapter: claude, run: [./agent], model: opus, env: {A_KEY: "${CARGO_MANIFEST_DIR}"}}
+  plain: {run: [./agent], env: {A_KEY: "key: ${PATH}", DOLLARS: "$5 $${HOME}"}}
+  claude: {adapter: claude, run: [./agent], model: opus, env: {A_KEY: "${PATH}"}}
   server: {adapter: acp, run: [./agent, --acp], permissions: {edit: ["src/**"]}}
-  judge: {run: [./agent], role: reviewer, env: {A_KEY: "${CARGO_MANIFEST_DIR}"}}
+  judge: {run: [./agent], role: reviewer, env: {A_KEY: "${PATH}"}}
 channels:
   told: {type: command, run: "cat; env | sort >&2; echo {task} >&2; exit 4", sandbox: off}
 settings:
