@@ -43,8 +43,8 @@ use crate::runtime::work::message_folders::MessageFolders;
 use crate::runtime::work::middleware;
 use crate::runtime::work::scan::{IdleAnswer, artifacts, scan};
 use crate::runtime::work::stages::stage;
-use crate::runtime::work::upstream::{Remembered, UpstreamOutputs};
-use crate::runtime::work::worker_prompt;
+use crate::runtime::work::upstream::Remembered;
+use crate::runtime::work::worker_prompt::{self, UpstreamOutputs};
 
 /// How many signs of life may be missing.
 const SIGNS_MISSED: u32 = 5;

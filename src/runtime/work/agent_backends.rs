@@ -5,8 +5,7 @@ use std::env::VarError;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use super::notices::{Channels, channel_of};
-use crate::agents::channel::ChannelRoute;
+use crate::agents::channel::{ChannelRoute, DeliveryChannel};
 use crate::agents::command::{ChildEnv, INHERITED, Program, has_bash};
 use crate::agents::endpoint::Endpoint;
 use crate::agents::preset::{ByPreset, CommandAgent};
@@ -28,6 +27,15 @@ const OFFLINE: &str = "needs the network, and the run is offline";
 
 /// Agents whose providers were seen to know no tools: they are not offered any again in this session.
 pub type AgentsWithoutTools = Arc<Mutex<BTreeSet<AgentId>>>;
+
+/// The channels of a run, with their secrets.
+pub type Channels = HashMap<Box<str>, Arc<DeliveryChannel>>;
+
+/// One channel, ready to be used; relative paths in `folder`.
+pub fn channel_of(plan: &Plan, name: &str, folder: &Path) -> Result<DeliveryChannel, WorkError> {
+    let channel = plan.channel(name).ok_or("the mission has no such channel")?;
+    Ok(DeliveryChannel::of_plan(channel, folder, own_variable)?)
+}
 
 /// How each agent of a run is reached.
 pub struct AgentBackends {

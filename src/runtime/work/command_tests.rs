@@ -8,8 +8,9 @@ use std::sync::Arc;
 use serde_json::json;
 use supervisor::{Access, ChildExit, MountPlan, RequestFile};
 
+use super::agent_backends::channel_of;
 use super::agent_backends::{Backend, backend_of};
-use super::notices::{DeliveryContext, channel_of, command_of};
+use super::notices::{DeliveryContext, command_of};
 use crate::agents::channel::ChannelRoute;
 use crate::agents::preset::{CommandAgent, TurnSession};
 use crate::agents::transport::Network;

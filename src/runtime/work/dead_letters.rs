@@ -17,8 +17,9 @@ use rules::domain::{DeadLetter, FailureClass, LetterStatus, RunId, Timestamp};
 use rules::engine::{Event, Fact, FailedOperation, NoticeEvent, Operation, State};
 use rules::mission::Plan;
 
+use super::agent_backends::channel_of;
 use super::context::blocking;
-use super::notices::{DeliveryContext, channel_of, document, hand_over};
+use super::notices::{DeliveryContext, document, hand_over};
 use crate::runtime::recovery::recover::{Recovered, recover};
 use crate::runtime::session::effects::Executor;
 

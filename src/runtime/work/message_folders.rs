@@ -10,11 +10,7 @@ use std::time::SystemTime;
 
 use crate::executor::error::WorkError;
 use crate::review::snapshot::SHOWS_AFTER;
-use crate::store::SpoolName;
-use rules::domain::TurnId;
 use supervisor::files::no_links::{FileTimes, OpenFolder};
-
-use crate::runtime::session::effects::Executor;
 
 /// Empty folders that no turn uses, under the names of those that had them. They are gone with the session.
 #[derive(Debug, Default)]
@@ -36,6 +32,21 @@ impl MessageFolders {
         Ok((self.spool.insert(folder), name.to_owned()))
     }
 
+    /// Gives a turn an empty folder for its messages, its result among them: what another agent left there beforehand is not
+    /// what this one will say.
+    ///
+    /// # Errors
+    /// Why it cannot have one.
+    pub fn give(&mut self, path: &Path) -> Result<(), WorkError> {
+        self.provide(path).map_err(WorkError::file("make", path))
+    }
+
+    /// Takes the folder of a turn back that has ended, if it stayed empty. Whether there is anything in it or in its place, or
+    /// it is not where it was: whoever looks closer says what that is.
+    pub fn take(&mut self, path: &Path) -> bool {
+        !self.take_empty(path).unwrap_or(false)
+    }
+
     fn provide(&mut self, path: &Path) -> io::Result<()> {
         let idle = self.idle.pop();
         let (spool, name) = self.place(path)?;
@@ -54,7 +65,7 @@ impl MessageFolders {
         spool.make_new(&name)
     }
 
-    fn take(&mut self, path: &Path) -> io::Result<bool> {
+    fn take_empty(&mut self, path: &Path) -> io::Result<bool> {
         let was = path.file_name().and_then(|name| self.untouched.remove(name));
         let (spool, name) = self.place(path)?;
         let is_untouched = was.is_some_and(|was| spool.times(&name).is_ok_and(|is| is == was));
@@ -73,26 +84,5 @@ impl Drop for MessageFolders {
                 let _ = spool.remove_empty(name);
             }
         }
-    }
-}
-
-impl Executor {
-    /// Gives a turn an empty folder for its messages, its result among them: what another agent left there beforehand is not
-    /// what this one will say.
-    ///
-    /// # Errors
-    /// Why it cannot have one.
-    pub fn give_message_folder(&mut self, turn: TurnId) -> Result<(), WorkError> {
-        let path = self.context.folder.spool_file(&SpoolName::Drop(turn));
-        self.messages
-            .provide(&path)
-            .map_err(WorkError::file("make", &path))
-    }
-
-    /// Takes the folder of a turn back that has ended, if it stayed empty. Whether there is anything in it or in its place, or
-    /// it is not where it was: whoever looks closer says what that is.
-    pub fn take_message_folder(&mut self, turn: TurnId) -> bool {
-        let path = self.context.folder.spool_file(&SpoolName::Drop(turn));
-        !self.messages.take(&path).unwrap_or(false)
     }
 }

@@ -3,7 +3,6 @@
 //! A delivery never runs on the loop and never fails anything but itself. It is at least once: a runner that dies
 //! between the delivery and its record delivers again, under the same id.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,9 +13,8 @@ use serde_json::{Value, json};
 use crate::agents::channel::{self, ChannelRoute, DeliveryChannel, DeliveryError};
 use crate::agents::command::{Placeholders, Program, inherited};
 use crate::agents::failure::classify_stderr;
-use crate::agents::secrets::{Secrets, own_variable};
+use crate::agents::secrets::Secrets;
 use crate::executor::command::{CommandEnd, CommandJob, CommandOutputs, How};
-use crate::executor::error::WorkError;
 use crate::executor::runner::{CommandOwner, Commands};
 use crate::test_clock::scaled;
 use rules::domain::{FailureClass, FailureMode, HoldOwner, Points, RunId, Timestamp, WaitingReason};
@@ -32,15 +30,6 @@ use crate::runtime::session::effects::Executor;
 const STDERR_TAIL: u64 = 1_000;
 /// How much a command may print, in bytes.
 const MOST_PRINTED: u64 = 16 << 20;
-
-/// The channels of a run, with their secrets.
-pub type Channels = HashMap<Box<str>, Arc<DeliveryChannel>>;
-
-/// One channel, ready to be used; relative paths in `folder`.
-pub fn channel_of(plan: &Plan, name: &str, folder: &Path) -> Result<DeliveryChannel, WorkError> {
-    let channel = plan.channel(name).ok_or("the mission has no such channel")?;
-    Ok(DeliveryChannel::of_plan(channel, folder, own_variable)?)
-}
 
 /// The document for a channel: `quorum.notification/v1`. Fields are only ever added.
 #[derive(Serialize, JsonSchema)]

@@ -47,7 +47,10 @@ impl Executor {
             Ok(Backend::Echo) => self.echo_worker(turn),
             Ok(Backend::Command(agent)) => {
                 self.remember(state, turn);
-                if let Err(why) = self.give_message_folder(turn) {
+                if let Err(why) = self
+                    .messages
+                    .give(&self.context.folder.spool_file(&SpoolName::Drop(turn)))
+                {
                     self.context.post(not_reachable(turn, why));
                     return Ok(());
                 }
@@ -82,7 +85,8 @@ impl Executor {
             }
             (Ok(_), None) => {}
             (Err(why), _) => {
-                self.take_message_folder(turn);
+                self.messages
+                    .take(&self.context.folder.spool_file(&SpoolName::Drop(turn)));
                 let message = String::from(why);
                 let class = of_start(&message);
                 inputs.push(Fact::TurnRequestFailed {
@@ -114,7 +118,9 @@ impl Executor {
         // What it said it waits for is why it ended, not a word of ours.
         exit.terminated &= outputs.given_up.is_none();
         // One that prints nothing may still have claimed or asked something, or handed work down.
-        let has_spoken = self.take_message_folder(turn);
+        let has_spoken = self
+            .messages
+            .take(&self.context.folder.spool_file(&SpoolName::Drop(turn)));
         let after = self.after(turn);
         let is_silent = exit.stdout_len == 0 && exit.stderr_len == 0;
         if is_silent && after.is_known() && !has_spoken && preset_of(&plan, turn).is_none() {
@@ -156,7 +162,8 @@ impl Executor {
             .task_commands(plan, turn.task, turn.attempt)
             .turn_outputs(turn);
         let ended = self.ended_turn(turn, plan.clone(), outputs, after);
-        self.take_message_folder(turn);
+        self.messages
+            .take(&self.context.folder.spool_file(&SpoolName::Drop(turn)));
         let limit = plan.task(turn.task).turn_timeout.to_string();
         self.blocking(move || {
             let out = ended.outputs.stdout.clone().unwrap_or_default();

@@ -1,7 +1,7 @@
 //! What earlier tasks said, for the prompts of those that build on them. An output may be hundreds of megabytes: what
 //! takes long is read beside the loop, and what was read once is remembered for the session.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use crate::executor::spool::read_output;
@@ -11,16 +11,13 @@ use rules::domain::{Digest, TurnId};
 use rules::engine::{Effect, OutputRefs, State};
 
 use super::context::{Undone, blocking};
-use super::worker_prompt::{UPSTREAM_CHARS, quoted};
+use super::worker_prompt::{UPSTREAM_CHARS, UpstreamOutputs, quoted};
 use crate::runtime::session::effects::Executor;
 
 /// Outputs of up to so many bytes in all are read at once.
 const READ_AT_ONCE: u64 = 256 * 1024;
 /// The most excerpts that are remembered; each is at most 32 KiB.
 const REMEMBERED: usize = 256;
-
-/// The output of each turn, or why it cannot be shown.
-pub type UpstreamOutputs = BTreeMap<TurnId, Result<TextExcerpt, String>>;
 
 /// Excerpts by the digest of the output that they are of: the record vouches for them, whatever became of the file. Beside them what
 /// was read for turns whose prompts are still to be written.

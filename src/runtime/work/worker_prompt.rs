@@ -3,18 +3,20 @@
 //! The task's own description is never rewritten in state; a prompt is composed from parts each time (semantics,
 //! section 4). Everything that another agent wrote is fenced as data.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use rules::domain::{AttemptKind, Cause, Edge, Finding, QualityFlag, Stage, Status, TaskId, TurnId};
 use rules::engine::{Feedback, OutputRefs, State, Way};
 use rust_decimal::Decimal;
 
-use crate::review::fence::{fence, fence_excerpt};
+use crate::review::fence::{TextExcerpt, fence, fence_excerpt};
 use rules::judging::touched;
 use rules::mission::model::Check;
 use rules::mission::{Plan, Requirement, Route, StageJudge};
 
-use super::upstream::UpstreamOutputs;
+/// The output of each turn, or why it cannot be shown.
+pub type UpstreamOutputs = BTreeMap<TurnId, Result<TextExcerpt, String>>;
 
 /// How much of one dependency's output a dependent is shown, in characters.
 pub const UPSTREAM_CHARS: usize = 4_000;
