@@ -4,6 +4,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that unwraps in vain is red")]
 
+mod drawings;
 mod imports;
 mod items;
 mod sources;
@@ -403,6 +404,20 @@ fn each_module_begins_with_a_table_of_its_files() {
     let found: Vec<String> =
         folders.iter().flat_map(|folder| tables::differences(&root().join(folder))).collect();
     assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// Where each kind of work begins whose way the page draws.
+const DRAWN: [(&str, &str); 2] = [("work/jobs.rs", "check"), ("work/ask.rs", "ask")];
+
+#[test]
+fn the_drawings_of_the_architecture_page_name_what_is_there() {
+    let page = fs::read_to_string(root().join("docs/design/architecture.md")).expect("the page is there");
+    let named = drawings::named(&page, "The loop");
+    for function in DRAWN {
+        assert!(named.contains(&function), "no drawing of {function:?} in {named:?}");
+    }
+    let differences = drawings::differences(&named, &sources::of_packages(root()).files);
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
 
 /// What starts, waits, connects or calls the system.
