@@ -37,7 +37,7 @@ use super::fact::Fact;
 use super::ledger::Ledger;
 use super::merging::Delivery;
 use super::notice::Notices;
-use super::payload::{Deferral, DeferralReason, GateResult, ProtectedFiles, SessionRef, StopCause};
+use super::payload::{Deferral, GateResult, ProtectedFiles, SessionRef, StopCause};
 use super::ready::ReadyQueue;
 use super::sums::Sums;
 use super::timers::{Timer, Timers};
@@ -341,31 +341,12 @@ impl State {
         deferred.filter_map(|id| Some((id, self.task(id).deferral.as_deref()?)))
     }
 
-    /// Whether a task waits for a moment that this session may wait for.
-    pub fn a_moment_moves_it_on(&self) -> bool {
-        let mut deferrals = self.deferrals();
-        self.may_start_work() && deferrals.any(|(id, deferral)| self.may_wait(id, deferral))
-    }
-
     /// The deadline that the mission gives to a task or to itself.
     pub fn deadline_planned(&self, task: Option<TaskId>) -> Option<Deadline> {
         match task {
             Some(id) => self.plan.task(id).deadline,
             None => self.plan.rules.deadline,
         }
-    }
-
-    /// Whether a moment may be waited for by this session.
-    pub fn may_wait(&self, task: TaskId, deferral: &Deferral) -> bool {
-        let within_session = self.session.ends.is_none_or(|end| deferral.until <= end);
-        let within_reason = deferral.until.since(deferral.since) <= self.plan.rules.settings.max_window_wait;
-        let mut deadlines = [Some(task), None]
-            .into_iter()
-            .filter_map(|of| self.deadlines.of(of));
-        // One that has passed already is missed, whether or not the work goes on.
-        let misses =
-            deadlines.any(|deadline| deadline.due >= deferral.since && deadline.due < deferral.until);
-        within_session && within_reason && (deferral.why == DeferralReason::BackOff || !misses)
     }
 
     /// When a later session can go on, where only moments that this one may not wait for are missing.

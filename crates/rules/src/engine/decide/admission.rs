@@ -7,19 +7,16 @@
 
 use std::collections::BTreeMap;
 
-use crate::domain::{AgentId, Cause, StageKey, Status, TaskId, Timestamp, WaitingReason};
-use crate::engine::event::{Event, TaskEvent, WorkEvent};
+use crate::domain::{AgentId, StageKey, Status, TaskId, Timestamp};
+use crate::engine::event::{Event, TaskEvent};
 use crate::engine::fact::Prompt;
-use crate::engine::job::{Job, JobEnd};
+use crate::engine::job::Job;
 use crate::engine::payload::DeferralReason;
 use crate::engine::seen_before::SeenBefore;
-use crate::engine::state::{Hold, Prerequisite, RunPhase, State};
-use crate::engine::voided::VoidedStage;
-use crate::judging::baseline::{items, named};
-use crate::mission::Extent;
+use crate::engine::state::{Prerequisite, RunPhase, State};
 
 use super::transaction::Transaction;
-use super::{baseline, deferral, holds, pipeline, request, turns};
+use super::{baseline, deferral, pipeline, request, turns};
 
 /// The words about work that must wait for a slot.
 pub const NO_SLOT: &str = "its judging goes on once a slot is free";
@@ -156,70 +153,15 @@ pub fn begin(draft: &mut Transaction<'_>) {
     } else {
         request::run(draft, Job::Baseline);
         if draft.state.turn_is_near(draft.id) {
-            unknown(draft, SeenBefore::TURN_NEAR);
+            baseline::unknown(draft, SeenBefore::TURN_NEAR);
         }
     }
 }
 
 /// Starts the first turn where nothing is to be written for it before; else that is the next thing to be done.
-fn start_turn(draft: &mut Transaction<'_>) {
+pub fn start_turn(draft: &mut Transaction<'_>) {
     let state = draft.state;
     if !state.gets_prompt(draft.id) && !state.must_note(draft.id) && !state.baseline_is_near(draft.id) {
         turns::start_turn(draft, Prompt::default());
     }
-}
-
-/// Nobody can tell what its checks say.
-fn unknown(draft: &mut Transaction<'_>, why: &str) {
-    let items = items(draft.task_plan()).into_iter();
-    let checks = items.map(|item| SeenBefore::unknown(item.key, why)).collect();
-    let end = JobEnd::Baseline { on: None, checks };
-    draft.emit(Event::Work(
-        draft.id,
-        WorkEvent::Ended {
-            job: Job::Baseline,
-            end,
-        },
-    ));
-    baseline_ended(draft);
-}
-
-/// Drops the results of checks before the work, because what judges was changed meanwhile.
-pub fn baseline_voided(state: &State, voided: &VoidedStage) -> Vec<Event> {
-    if !state.is_out(voided.work) {
-        return Vec::new();
-    }
-    let mut draft = Transaction::new(state, voided.work.task);
-    unknown(
-        &mut draft,
-        &format!("protected files changed meanwhile: {}", voided.what()),
-    );
-    draft.into_events()
-}
-
-/// Goes on behind the look at the checks before the work, whether they are known or nobody can tell. Where a
-/// check that is to fail before the work does not, the mission is wrong about its own check, and a person
-/// decides whether the work begins.
-pub fn baseline_ended(draft: &mut Transaction<'_>) {
-    if draft.plan().rules.extent == Extent::Baselines {
-        let why = "what its checks say was all that was asked for";
-        draft.enter_because(Status::Pending, why);
-        return holds::ask(draft, Hold::of(WaitingReason::Approval), why, why.to_owned());
-    }
-    let green = baseline::wrongly_green(draft);
-    if !green.is_empty() && !draft.task.consent.begins_green {
-        let message = format!(
-            "green before the work began, and the mission wants it red: {}; yes begins the work all the same, and the check \
-             proves nothing then; no fails the task",
-            named(&green)
-        );
-        draft.enter_because(Status::Pending, "a check that is to fail before the work passes");
-        let hold = Hold {
-            cause: Some(Cause::Vacuous),
-            ..Hold::of(WaitingReason::Approval)
-        };
-        return holds::ask(draft, hold, &message.clone(), message);
-    }
-    baseline::warn(draft);
-    start_turn(draft);
 }

@@ -1,12 +1,18 @@
 //! What checks that were looked at before the work mean for its beginning (semantics, section 24). When they are looked at is in
 //! `admission`; what follows for accepted work is in `stages::proof`.
 
-use crate::domain::BeforeWork;
-use crate::engine::event::{Concern, Event, RunEvent};
+use crate::domain::{BeforeWork, Cause, Status, WaitingReason};
+use crate::engine::event::{Concern, Event, RunEvent, WorkEvent};
+use crate::engine::job::{Job, JobEnd};
+use crate::engine::seen_before::SeenBefore;
+use crate::engine::state::{Hold, State};
+use crate::engine::voided::VoidedStage;
 use crate::judging::baseline::{self, BaselineCheck, items, named};
+use crate::mission::Extent;
 use crate::mission::model::{BeforeRule, TaskType};
 
 use super::transaction::Transaction;
+use super::{admission, holds};
 
 fn before(draft: &Transaction<'_>, item: &BaselineCheck) -> BeforeWork {
     let of_draft = draft.task.seen_before(item);
@@ -39,4 +45,59 @@ pub fn warn(draft: &mut Transaction<'_>) {
         named(&all)
     );
     draft.emit(Event::Run(RunEvent::Warning(Concern::Notice, message)));
+}
+
+/// Nobody can tell what its checks say.
+pub fn unknown(draft: &mut Transaction<'_>, why: &str) {
+    let items = items(draft.task_plan()).into_iter();
+    let checks = items.map(|item| SeenBefore::unknown(item.key, why)).collect();
+    let end = JobEnd::Baseline { on: None, checks };
+    draft.emit(Event::Work(
+        draft.id,
+        WorkEvent::Ended {
+            job: Job::Baseline,
+            end,
+        },
+    ));
+    ended(draft);
+}
+
+/// Drops the results of checks before the work, because what judges was changed meanwhile.
+pub fn voided(state: &State, voided: &VoidedStage) -> Vec<Event> {
+    if !state.is_out(voided.work) {
+        return Vec::new();
+    }
+    let mut draft = Transaction::new(state, voided.work.task);
+    unknown(
+        &mut draft,
+        &format!("protected files changed meanwhile: {}", voided.what()),
+    );
+    draft.into_events()
+}
+
+/// Goes on behind the look at the checks before the work, whether they are known or nobody can tell. Where a
+/// check that is to fail before the work does not, the mission is wrong about its own check, and a person
+/// decides whether the work begins.
+pub fn ended(draft: &mut Transaction<'_>) {
+    if draft.plan().rules.extent == Extent::Baselines {
+        let why = "what its checks say was all that was asked for";
+        draft.enter_because(Status::Pending, why);
+        return holds::ask(draft, Hold::of(WaitingReason::Approval), why, why.to_owned());
+    }
+    let green = wrongly_green(draft);
+    if !green.is_empty() && !draft.task.consent.begins_green {
+        let message = format!(
+            "green before the work began, and the mission wants it red: {}; yes begins the work all the same, and the check \
+             proves nothing then; no fails the task",
+            named(&green)
+        );
+        draft.enter_because(Status::Pending, "a check that is to fail before the work passes");
+        let hold = Hold {
+            cause: Some(Cause::Vacuous),
+            ..Hold::of(WaitingReason::Approval)
+        };
+        return holds::ask(draft, hold, &message.clone(), message);
+    }
+    warn(draft);
+    admission::start_turn(draft);
 }

@@ -5,11 +5,12 @@
 //! waited for: not beyond the session's own limit, a deadline, or `maxWindowWait`. Else the run ends when nothing else
 //! can be done (outcome limit), and a later session goes on.
 
-use crate::domain::{Millis, StageKey, Status, Timestamp};
+use crate::domain::{Millis, StageKey, Status, TaskId, Timestamp};
 use crate::engine::event::{Event, RunEvent, TaskEvent};
 use crate::engine::fact::TurnEnd;
 use crate::engine::payload::{Deferral, DeferralReason, Exit};
 use crate::engine::stages::names;
+use crate::engine::state::State;
 use crate::engine::work::retry;
 
 use super::side_effects;
@@ -19,6 +20,27 @@ use super::transaction::Transaction;
 const FIRST_PAUSE: Millis = Millis::from_secs(5);
 /// Doublings, at most: what is still down after an hour is looked at once an hour.
 const MOST_DOUBLINGS: u32 = 9;
+
+impl State {
+    /// Whether a task waits for a moment that this session may wait for.
+    pub fn a_moment_moves_it_on(&self) -> bool {
+        let mut deferrals = self.deferrals();
+        self.may_start_work() && deferrals.any(|(id, deferral)| self.may_wait(id, deferral))
+    }
+
+    /// Whether a moment may be waited for by this session.
+    pub fn may_wait(&self, task: TaskId, deferral: &Deferral) -> bool {
+        let within_session = self.session.ends.is_none_or(|end| deferral.until <= end);
+        let within_reason = deferral.until.since(deferral.since) <= self.plan.rules.settings.max_window_wait;
+        let mut deadlines = [Some(task), None]
+            .into_iter()
+            .filter_map(|of| self.deadlines.of(of));
+        // One that has passed already is missed, whether or not the work goes on.
+        let misses =
+            deadlines.any(|deadline| deadline.due >= deferral.since && deadline.due < deferral.until);
+        within_session && within_reason && (deferral.why == DeferralReason::BackOff || !misses)
+    }
+}
 
 /// A worker met a limit that resets: no attempt is spent. It goes on in a new turn of the same attempt.
 pub fn turn_waits(draft: &mut Transaction<'_>, exit: &Exit, now: Timestamp) {

@@ -11,7 +11,7 @@ use crate::engine::voided::VoidedStage;
 use crate::engine::work::id::TaskWork;
 
 use super::transaction::Transaction;
-use super::{admission, approvals, conclude, dependencies, merge, pipeline, request};
+use super::{approvals, baseline, conclude, dependencies, merge, pipeline, request};
 
 /// Decides about the end of a command, or of a look at files.
 pub fn ended(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
@@ -26,7 +26,7 @@ pub fn ended(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
         (Job::Artifacts(dependency), JobEnd::Seen { files, .. }) => {
             dependencies::scanned(&mut draft, dependency, files);
         }
-        (Job::Baseline, JobEnd::Baseline { .. }) => admission::baseline_ended(&mut draft),
+        (Job::Baseline, JobEnd::Baseline { .. }) => baseline::ended(&mut draft),
         (Job::Merge(_), JobEnd::Merged(merged)) => merge::ended(&mut draft, merged),
         (Job::PeerCheck(..), JobEnd::Checked(_)) => merge::checked(&mut draft),
         (Job::Check(_), JobEnd::Checked(_)) if merge::has_begun(&draft) => merge::checked(&mut draft),
@@ -71,7 +71,7 @@ pub fn voided(state: &State, voided: &VoidedStage, now: Timestamp) -> Vec<Event>
         return approvals::voided(state, voided, (number, approver), now);
     }
     if let TaskWork::Job(.., Job::Baseline) = voided.work.work {
-        return admission::baseline_voided(state, voided);
+        return baseline::voided(state, voided);
     }
     let id = voided.work.task;
     let in_review = |task: &TaskState| task.status() == Status::Review;
