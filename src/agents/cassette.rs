@@ -251,6 +251,15 @@ pub enum CassetteError {
     },
 }
 
+impl CassetteError {
+    fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        |source| Self::Io {
+            path: path.to_owned(),
+            source,
+        }
+    }
+}
+
 /// A reply cannot be written down.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot record the reply in {0}: {1}")]
@@ -303,12 +312,8 @@ impl Cassette {
     pub fn record_into(folder: &Path, run: &RunId) -> Result<Self, CassetteError> {
         let cassette = Self::at(folder);
         let replies = cassette.replies();
-        let io = |path: &Path, source| CassetteError::Io {
-            path: path.to_owned(),
-            source,
-        };
-        create_dir_durable(&replies).map_err(|error| io(&replies, error))?;
-        let mut entries = fs::read_dir(&replies).map_err(|error| io(&replies, error))?;
+        create_dir_durable(&replies).map_err(CassetteError::io(&replies))?;
+        let mut entries = fs::read_dir(&replies).map_err(CassetteError::io(&replies))?;
         if entries.next().is_some() {
             let of_this = cassette.read_head()?.run.as_ref() == Some(run);
             return if of_this {
@@ -323,8 +328,10 @@ impl Cassette {
             run: Some(run.clone()),
         };
         let path = cassette.head();
-        let text = serde_json::to_string_pretty(&head).map_err(|error| io(&path, error.into()))?;
-        replace_file(&path, format!("{text}\n").as_bytes()).map_err(|error| io(&path, error))?;
+        let text = serde_json::to_string_pretty(&head)
+            .map_err(io::Error::from)
+            .map_err(CassetteError::io(&path))?;
+        replace_file(&path, format!("{text}\n").as_bytes()).map_err(CassetteError::io(&path))?;
         Ok(cassette)
     }
 
@@ -336,16 +343,16 @@ impl Cassette {
         let mut cassette = Self::at(folder);
         cassette.read_head()?;
         let replies = cassette.replies();
-        let io = |source| CassetteError::Io {
-            path: replies.clone(),
-            source,
-        };
         let mut left = MOST_HELD;
-        let Some(entries) = if_there(fs::read_dir(&replies)).map_err(io)? else {
+        let Some(entries) = if_there(fs::read_dir(&replies)).map_err(CassetteError::io(&replies))? else {
             return Ok(cassette);
         };
         for entry in entries {
-            let name = entry.map_err(io)?.file_name().to_string_lossy().into_owned();
+            let name = entry
+                .map_err(CassetteError::io(&replies))?
+                .file_name()
+                .to_string_lossy()
+                .into_owned();
             if !name.ends_with(".json") {
                 continue;
             }
@@ -367,10 +374,7 @@ impl Cassette {
 
     fn read_head(&self) -> Result<CassetteHead, CassetteError> {
         let path = self.head();
-        let bytes = if_there(read_regular(&path, LONGEST_FILE)).map_err(|source| CassetteError::Io {
-            path: path.clone(),
-            source,
-        })?;
+        let bytes = if_there(read_regular(&path, LONGEST_FILE)).map_err(CassetteError::io(&path))?;
         let bytes = bytes.ok_or_else(|| CassetteError::Nothing(self.folder.clone()))?;
         let unknown = |problem| CassetteError::Unknown {
             path: path.clone(),

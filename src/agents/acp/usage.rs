@@ -25,10 +25,8 @@ impl Tokens {
     }
 
     fn add(self, other: Self) -> Self {
-        let sum = |one: Option<u64>, two: Option<u64>| match (one, two) {
-            (Some(one), Some(two)) => Some(one.saturating_add(two)),
-            (one, two) => one.or(two),
-        };
+        let both = |(one, two): (u64, u64)| one.saturating_add(two);
+        let sum = |one: Option<u64>, two: Option<u64>| one.zip(two).map(both).or(one).or(two);
         Self {
             input: sum(self.input, other.input),
             output: sum(self.output, other.output),

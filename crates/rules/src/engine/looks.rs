@@ -7,7 +7,7 @@ use crate::mission::Plan;
 use crate::mission::model::TaskType;
 
 use super::seen_before::SeenBefore;
-use super::state::{FileSnapshot, State, TaskState};
+use super::state::{FileSnapshot, FirstNoted, State, TaskState};
 use super::test_looks::Look;
 
 /// The state of tests that were there, and that the work changed.
@@ -24,22 +24,23 @@ pub enum OldTests<'a> {
 impl State {
     /// Whether no other turn was at work since the files of a task were noted first.
     pub(crate) fn is_alone_since_first(&self, id: TaskId) -> bool {
-        let first = |id: TaskId| self.task(id).course.first.as_deref();
-        // Whoever mends a task goes on with what that began with.
-        let mended = self.plan.mended_by(id).and_then(first);
-        let Some(from) = mended.or(first(id)) else {
-            return false;
-        };
-        let own = [mended, first(id)].into_iter().flatten();
-        let own: u64 = own.map(|first| first.turns).sum();
-        !from.noted.shared && self.turns_started <= from.noted.starts + own
+        let own: u64 = self.firsts(id).map(|first| first.turns).sum();
+        let mut firsts = self.firsts(id).map(|first| &first.noted);
+        firsts
+            .next()
+            .is_some_and(|from| !from.shared && self.turns_started <= from.starts + own)
     }
 
     /// The record of files before the first turn of a task, or of what it mends.
     pub fn first_noted(&self, id: TaskId) -> Option<&FileSnapshot> {
-        let first = |id: TaskId| self.task(id).course.first.as_deref();
-        let mended = self.plan.mended_by(id).and_then(first);
-        mended.or(first(id)).map(|first| &first.noted)
+        self.firsts(id).next().map(|first| &first.noted)
+    }
+
+    /// What is known of the first turn of the task that a task mends, and then of its own: whoever mends goes on with what that
+    /// began with.
+    fn firsts(&self, id: TaskId) -> impl Iterator<Item = &FirstNoted> {
+        let tasks = self.plan.mended_by(id).into_iter().chain([id]);
+        tasks.filter_map(|id| self.task(id).course.first.as_deref())
     }
 }
 

@@ -41,12 +41,10 @@ const STEP: OFlags = {
 pub fn real_path(path: &Path) -> io::Result<PathBuf> {
     let path = std::path::absolute(path)?;
     match fs::canonicalize(&path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound && fs::symlink_metadata(&path).is_err() => {}
-        found => return found,
-    }
-    match (path.parent(), path.file_name()) {
-        (Some(parent), Some(name)) => Ok(real_path(parent)?.join(name)),
-        _ => Ok(path),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && fs::symlink_metadata(&path).is_err() => {
+            real_parent(&path)
+        }
+        found => found,
     }
 }
 

@@ -22,7 +22,7 @@ use rustix::io::{Errno, FdFlags, fcntl_setfd};
 use rustix::process::Pid;
 use serde::{Deserialize, Serialize};
 
-use super::namespaces::{ExitReport, Processes, live_in_anothers, open_place};
+use super::namespaces::{ExitReport, Processes, failure_of_probe, live_in_anothers, open_place};
 use super::starter::Starter;
 use crate::mount_plan::{Access, MountPlan};
 use crate::posix;
@@ -86,7 +86,6 @@ pub fn start(
 
 /// Tries to confine a process that does nothing: why it cannot be done here, `None` where it can.
 pub fn probe(bubblewrap: &Path, starter: &mut Starter, processes: Processes) -> Option<String> {
-    let plan = MountPlan::new(Access::Write, [(PathBuf::from("/tmp"), Access::Hidden)]);
     let nothing = Start {
         arguments: &[],
         environment: &[],
@@ -94,11 +93,7 @@ pub fn probe(bubblewrap: &Path, starter: &mut Starter, processes: Processes) -> 
         folder: Path::new("/"),
         standard: [None, None, None],
     };
-    match start(bubblewrap, starter, &nothing, (&plan, processes)) {
-        Ok((pid, _)) => posix::wait_for(pid).err().map(|error| error.to_string()),
-        Err(NotStarted::Confinement(why)) => Some(why),
-        Err(NotStarted::Program(error)) => Some(error.to_string()),
-    }
+    failure_of_probe(|plan| start(bubblewrap, starter, &nothing, (plan, processes)))
 }
 
 fn begin(

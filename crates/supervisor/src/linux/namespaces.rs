@@ -65,7 +65,7 @@ impl ExitReport {
     /// How the program ended, once the first process of its namespace has. `None` where that was killed: then its own end is
     /// the program's.
     pub fn status(mut self) -> Option<ExitStatus> {
-        let (kind, number) = told(read_word(&mut self.0)?);
+        let (kind, number) = decoded(read_word(&mut self.0)?);
         (kind == ENDED).then(|| ExitStatus::from_raw(number))
     }
 
@@ -80,7 +80,7 @@ impl ExitReport {
         // Without words there is still the error.
         let _ = reader.read_to_end(&mut rest);
         let words = String::from_utf8_lossy(&rest);
-        let failed = match word.map(|word| (word, told(word))) {
+        let failed = match word.map(|word| (word, decoded(word))) {
             None => NotStarted::Confinement("it ended before its program began".to_owned()),
             Some((_, (PROGRAM_REFUSED, number))) => NotStarted::Program(io::Error::from_raw_os_error(number)),
             Some((_, (NOT_CONFINED, number))) => system(&words, io::Error::from_raw_os_error(number)),
@@ -111,8 +111,15 @@ pub fn start(
 
 /// Makes namespaces and carries out a plan in them, for nothing: why that cannot be done here.
 pub fn probe(processes: Processes) -> Option<String> {
+    failure_of_probe(|plan| begin((plan, processes), Vec::new(), || Ok(None)))
+}
+
+/// Why a process that does nothing cannot be confined by a plan that hides a folder; `None` where it can.
+pub fn failure_of_probe(
+    start: impl FnOnce(&MountPlan) -> Result<(Pid, ExitReport), NotStarted>,
+) -> Option<String> {
     let plan = MountPlan::new(Access::Write, [(PathBuf::from("/tmp"), Access::Hidden)]);
-    match begin((&plan, processes), Vec::new(), || Ok(None)) {
+    match start(&plan) {
         Ok((pid, _)) => posix::wait_for(pid).err().map(|error| error.to_string()),
         Err(NotStarted::Confinement(why)) => Some(why),
         Err(NotStarted::Program(error)) => Some(error.to_string()),
@@ -158,7 +165,7 @@ fn read_word(pipe: &mut io::PipeReader) -> Option<[u8; 5]> {
 }
 
 /// Reads a message: its kind, and its number.
-fn told([kind, number @ ..]: [u8; 5]) -> (u8, i32) {
+fn decoded([kind, number @ ..]: [u8; 5]) -> (u8, i32) {
     (kind, i32::from_ne_bytes(number))
 }
 
@@ -183,18 +190,11 @@ trait OrRefused<T> {
     fn or_refused(self, what: impl FnOnce() -> String) -> Result<T, SetupError>;
 }
 
-impl<T> OrRefused<T> for rustix::io::Result<T> {
+impl<T, E: Into<io::Error>> OrRefused<T> for Result<T, E> {
     fn or_refused(self, what: impl FnOnce() -> String) -> Result<T, SetupError> {
-        self.map_err(|errno| SetupError { what: what(), errno })
-    }
-}
-
-impl<T> OrRefused<T> for io::Result<T> {
-    fn or_refused(self, what: impl FnOnce() -> String) -> Result<T, SetupError> {
-        let errno = |error: &io::Error| Errno::from_io_error(error).unwrap_or(Errno::IO);
         self.map_err(|error| SetupError {
             what: what(),
-            errno: errno(&error),
+            errno: Errno::from_io_error(&error.into()).unwrap_or(Errno::IO),
         })
     }
 }
@@ -456,7 +456,7 @@ fn empty_folder(access: Access) -> rustix::io::Result<OwnedFd> {
 }
 
 /// Makes a mount read-only, with `AT_RECURSIVE` all below it too.
-fn make_read_only(mount: BorrowedFd<'_>, recursive: i32) -> rustix::io::Result<()> {
+fn make_read_only(mount: BorrowedFd<'_>, recursive: i32) -> io::Result<()> {
     #[repr(C)]
     struct Attributes {
         set: u64,
@@ -483,7 +483,7 @@ fn make_read_only(mount: BorrowedFd<'_>, recursive: i32) -> rustix::io::Result<(
     };
     match result {
         0 => Ok(()),
-        _ => Err(Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::IO)),
+        _ => Err(io::Error::last_os_error()),
     }
 }
 
@@ -498,7 +498,7 @@ fn settings_of_the_kernel() -> Result<Option<OwnedFd>, SetupError> {
     if !getuid().is_root() {
         return Ok(None);
     }
-    let settings = || -> rustix::io::Result<_> {
+    let settings = || -> io::Result<_> {
         let settings = clone_of(open_place(Path::new("/proc/sys"))?.as_fd())?;
         make_read_only(settings.as_fd(), libc::AT_RECURSIVE)?;
         Ok(Some(settings))
