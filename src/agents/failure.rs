@@ -17,7 +17,7 @@ use super::secrets::Secrets;
 mod reset;
 mod words;
 
-pub use reset::{Moment, told as told_pause};
+pub use reset::{Moment, wait_in_text};
 pub use words::{MOST_OBJECTS, objects};
 
 /// The causes of an error, the nearest first.
@@ -86,7 +86,7 @@ const LENGTH_CODES: &[&str] = &[
 ];
 
 /// Codes that say what the status does not, where the status is that of a success or of any bad request, by class.
-const TOLD: [(FailureClass, &str); 13] = [
+const CLASSES_OF_CODES: [(FailureClass, &str); 13] = [
     (
         FailureClass::ProviderAuth,
         "api_key_invalid invalid_api_key authentication_error permission_error unauthenticated permission_denied",
@@ -149,7 +149,7 @@ pub fn classify_answer(answer: &ErrorAnswer) -> FailureClass {
     // A quota of which it is not said when it is there again is used up.
     let is_used_up = || {
         let asks_for_money = words::is_used_up(answer.message);
-        asks_for_money && reset::told(answer.message, Moment::default()).is_none()
+        asks_for_money && wait_in_text(answer.message, Moment::default()).is_none()
     };
     if is_one_of(SPEND_CODES) || answer.status < 500 && is_used_up() {
         return FailureClass::ProviderSpendLimit;
@@ -162,9 +162,9 @@ pub fn classify_answer(answer: &ErrorAnswer) -> FailureClass {
         429 => FailureClass::RateLimited,
         // Another request, a capacity or a connection stood in the way, and not what was asked.
         409 | 423..=425 | 498 | 499 | 500..=599 => FailureClass::ProviderTransient,
-        0 | 400 => told_class(answer.codes),
+        0 | 400 => class_of_codes(answer.codes),
         // Of a success nothing but its words tells what it is.
-        200..=299 => match told_class(answer.codes) {
+        200..=299 => match class_of_codes(answer.codes) {
             FailureClass::Unknown => words::classify(answer.message, &[]),
             class => class,
         },
@@ -191,9 +191,9 @@ fn is_code(code: &str, known: &str) -> bool {
 }
 
 /// The class that the codes alone tell.
-fn told_class(codes: &[&str]) -> FailureClass {
+fn class_of_codes(codes: &[&str]) -> FailureClass {
     let is_told = |known: &str| codes.iter().any(|code| is_code(code, known));
-    let told = TOLD
+    let told = CLASSES_OF_CODES
         .iter()
         .find(|(_, known)| known.split_whitespace().any(is_told));
     told.map_or(FailureClass::Unknown, |(class, _)| *class)
@@ -254,13 +254,13 @@ pub fn read_command(end: &FailedCommand) -> ToldFailure {
         class,
         FailureClass::UsageWindow | FailureClass::RateLimited | FailureClass::ProviderTransient
     );
-    let of_object = |object: &Option<Value>| reset::told_by_object(object.as_ref()?, end.at);
+    let of_object = |object: &Option<Value>| reset::wait_in_error(object.as_ref()?, end.at);
     let told = || {
         let by_fields = of_object(&printed).or_else(|| of_object(&complained));
-        let by_words = || reset::told(reason.as_deref().unwrap_or_default(), end.at);
+        let by_words = || wait_in_text(reason.as_deref().unwrap_or_default(), end.at);
         by_fields
             .or_else(by_words)
-            .or_else(|| reset::told(end.stderr, end.at))
+            .or_else(|| wait_in_text(end.stderr, end.at))
     };
     ToldFailure {
         class,

@@ -27,11 +27,11 @@ use rules::mission::model::Agent;
 
 use super::cassette::RecordedQuestion;
 use super::endpoint::{self, Endpoint};
-use super::failure::{self, ErrorAnswer, Moment, classify_answer, of_transport, told_pause};
+use super::failure::{self, ErrorAnswer, Moment, classify_answer, of_transport, wait_in_text};
 use super::transport::Transport;
 use refusals::{refuses_schema, refuses_tools};
 
-pub(super) use refusals::{RequestPart, ToldError};
+pub(super) use refusals::{ProviderError, RequestPart};
 
 /// Bytes of an answer that are read.
 pub const MAX_ANSWER: usize = 8 * 1024 * 1024;
@@ -421,7 +421,7 @@ async fn ask_once(
     error.tools_unsupported &= offers;
     error.retry_after = retry_after.or(error.retry_after);
     if error.class == FailureClass::UsageWindow && error.retry_after.is_none() {
-        error.retry_after = told_pause(&error.message, Moment::utc(now));
+        error.retry_after = wait_in_text(&error.message, Moment::utc(now));
     }
     Err(error)
 }
@@ -484,7 +484,7 @@ async fn read_bounded(endpoint: &Endpoint, mut response: Response) -> Result<Vec
 /// The failure that an answer describes. Some gateways send errors with status 200 and the true status in the body.
 fn error_of(endpoint: &Endpoint, request: &ModelRequest, http_status: u16, body: &Value) -> ModelError {
     // Some servers wrap the error in a list.
-    let told = (endpoint.protocol.told_error)(body.get(0).unwrap_or(body));
+    let told = (endpoint.protocol.error_in)(body.get(0).unwrap_or(body));
     let status = match told.status {
         Some(told) if http_status == 200 => told,
         _ => http_status,
@@ -551,7 +551,7 @@ pub(super) fn string(value: &Value) -> String {
 }
 
 /// The words of an error: its message, or the error itself.
-pub(super) fn told_message(error: &Value) -> &str {
+pub(super) fn error_message(error: &Value) -> &str {
     error["message"].as_str().or(error.as_str()).unwrap_or_default()
 }
 

@@ -20,7 +20,7 @@ use serde_json::Value;
 
 use rules::mission::model::Adapter;
 
-use super::model::{Dialogue, ModelRequest, ResponseBody, ToldError};
+use super::model::{Dialogue, ModelRequest, ProviderError, ResponseBody};
 
 /// The header of a key and what stands before the key in it, as most providers want it.
 pub(super) const BEARER: (&str, &str) = ("authorization", "Bearer ");
@@ -52,7 +52,7 @@ pub(super) struct Protocol {
     /// Reads the body of an answer with a status of success.
     pub answer: fn(&Value) -> ResponseBody,
     /// The error that a body tells of.
-    pub told_error: for<'a> fn(&'a Value) -> ToldError<'a>,
+    pub error_in: for<'a> fn(&'a Value) -> ProviderError<'a>,
 }
 
 /// The protocol of an adapter, if it asks a model over HTTP.

@@ -10,7 +10,7 @@ use rules::mission::Plan;
 use super::args::RunFlags;
 use super::confirm::{can_ask, confirm};
 use super::failure::Failure;
-use super::operator_client::told;
+use super::operator_client::apply_failure;
 use super::project::{open_run, refuse};
 use super::screen::Screen;
 
@@ -81,7 +81,7 @@ fn cancel(run: &RunFolder) -> Result<(), Failure> {
         command: Command::CancelRun,
         by: "`quorum run --fresh`".to_owned(),
     }));
-    apply_offline(run, &[input]).map_err(told).map(|_| ())
+    apply_offline(run, &[input]).map_err(apply_failure).map(|_| ())
 }
 
 /// Refuses to make tasks active again whose titles are active in another unfinished run.

@@ -13,7 +13,7 @@ use super::confirm::confirm;
 use super::failure::Failure;
 use super::listing::{Listed, list};
 use super::lock::held;
-use super::operator_client::told;
+use super::operator_client::apply_failure;
 use super::project::WRITABLE;
 use super::project::{all_runs, state_folder};
 use super::screen::Screen;
@@ -88,7 +88,7 @@ pub fn clean(arguments: &Clean, screen: &Screen) -> Result<u8, Failure> {
     for listed in &going {
         // What a killed supervisor left may still run: its folder must not vanish below it.
         let end = listed.left.end();
-        end.map_err(|error| told(ApplyError::StillRuns(error)))?;
+        end.map_err(|error| apply_failure(ApplyError::StillRuns(error)))?;
         forget(&listed.folder, screen);
         listed
             .folder

@@ -4,7 +4,7 @@ use serde_json::from_value;
 
 use crate::report::documents::RunState;
 use crate::report::documents::runs::RunRow;
-use crate::runtime::{Left, RecoverError, operator_key, origin, recover, told_by_snapshot, vouched};
+use crate::runtime::{Left, RecoverError, operator_key, origin, recover, summary_of_snapshot, vouched};
 use crate::store::{RunFolder, StateFolder};
 use rules::domain::Timestamp;
 
@@ -28,7 +28,7 @@ pub fn row(folder: &StateFolder, run: RunFolder) -> RunRow {
     // Before the look at the journal: who writes to it then may end while it is read.
     let live = has_writer(folder, &run);
     let vouched = vouched(&run, operator_key().as_ref());
-    let told = told_by_snapshot(&run, vouched).filter(|told| told.tail.is_none() && !live);
+    let told = summary_of_snapshot(&run, vouched).filter(|told| told.tail.is_none() && !live);
     let page = told.and_then(|told| Some((from_value::<FirstPage>(told.page).ok()?, told.outcome?)));
     let Some((page, outcome)) = page else {
         return list(folder, run).row;

@@ -318,7 +318,7 @@ impl Events {
     }
 
     /// The new text that a line adds.
-    fn told_by(&mut self, line: &[u8]) -> String {
+    fn new_text(&mut self, line: &[u8]) -> String {
         self.reading.line(line);
         let heard = &self.reading.heard;
         let mut told = String::new();
@@ -345,7 +345,7 @@ impl Write for EventWriter<'_> {
         events.rest.extend_from_slice(bytes);
         while let Some(end) = events.rest.iter().position(|byte| *byte == b'\n') {
             let line: Vec<u8> = events.rest.drain(..=end).collect();
-            out.write_all(events.told_by(&line).as_bytes())?;
+            out.write_all(events.new_text(&line).as_bytes())?;
         }
         // A line of such a length tells nothing.
         if events.rest.len() as u64 > LONGEST_FILE {

@@ -97,7 +97,7 @@ pub fn submit_command(
     loop {
         match Lock::take(&folder.lock_path(), OPERATOR, Some(run.id())) {
             Ok(_lock) => {
-                for refused in drain(folder).map_err(told)? {
+                for refused in drain(folder).map_err(apply_failure)? {
                     // Whoever read us may be gone: that is silent.
                     let _ = writeln!(io::stderr(), "warning: {}", sanitize(&refused.to_string()));
                 }
@@ -190,7 +190,7 @@ fn decide_here(run: &RunFolder, queued: Queued) -> Result<Submitted, Failure> {
             command: command.clone(),
             by,
         }));
-        let state = apply_offline(run, &[input]).map_err(told)?;
+        let state = apply_offline(run, &[input]).map_err(apply_failure)?;
         // Its time was up before it came.
         if evaluate_command(&state, &command) == CommandResult::DecidedOtherwise {
             return Ok(Submitted::Decided(CommandResult::DecidedOtherwise));
@@ -200,7 +200,7 @@ fn decide_here(run: &RunFolder, queued: Queued) -> Result<Submitted, Failure> {
 }
 
 /// The failure of a command that could not be applied to its run.
-pub fn told(error: ApplyError) -> Failure {
+pub fn apply_failure(error: ApplyError) -> Failure {
     match error {
         ApplyError::Recover(error) => refuse(error),
         error @ ApplyError::StillRuns(_) => Failure::environment(error),

@@ -18,7 +18,7 @@ use super::args::{OfRun, SessionFlags, Trust};
 use super::changed_mission::ChangedMission;
 use super::failure::Failure;
 use super::lock::lock;
-use super::operator_client::{refuse_agents, told};
+use super::operator_client::{apply_failure, refuse_agents};
 use super::options::apply_flags;
 use super::project::{open_run, refuse, trusted_run};
 use super::reports::{Reports, exit_code, tell_delivery};
@@ -88,7 +88,7 @@ pub fn resume(arguments: &ResumeArgs, matches: &ArgMatches, screen: &Screen) -> 
     let io = |error| internal!("cannot write {}: {error}", run.journal().display());
     // Last of what may fail: as long as nobody takes the turns over, they go on below their supervisor.
     let mut keeping =
-        adopt(&run, &recovered, supervisor).map_err(|error| told(ApplyError::StillRuns(error)))?;
+        adopt(&run, &recovered, supervisor).map_err(|error| apply_failure(ApplyError::StillRuns(error)))?;
     (keeping.adopted.warnings).extend(recovered.unsaid.map(str::to_owned));
     let mission = recovered.started.mission_path.clone();
     let state = recovered.state;
@@ -135,7 +135,7 @@ fn vouch(run: &RunFolder, trusts: bool) -> Result<(), Failure> {
         return Ok(());
     }
     by_agent?;
-    vouch_for(run).map_err(told)
+    vouch_for(run).map_err(apply_failure)
 }
 
 /// A run that has ended is reported once more.
@@ -247,7 +247,7 @@ fn begin_again(
     }
     resolve_programs(&after, &after.options, run.id())?;
     // Turns of what is withdrawn are ended when the session begins: its journal does not know them as running.
-    apply_offline(run, &inputs).map_err(told).map(|_| ())
+    apply_offline(run, &inputs).map_err(apply_failure).map(|_| ())
 }
 
 /// Withdraws done work whose files are not there any more. It is durable before the session begins.
@@ -262,7 +262,7 @@ fn reopen(folder: &StateFolder, run: &RunFolder) -> Result<(), Failure> {
     let titles = gone.iter().map(|id| state.plan.title(*id)).collect();
     refuse_active_titles(folder, run, &titles)?;
     let inputs: Vec<Fact> = gone.into_iter().map(Fact::Reopen).collect();
-    apply_offline(run, &inputs).map_err(told).map(|_| ())
+    apply_offline(run, &inputs).map_err(apply_failure).map(|_| ())
 }
 
 /// Accepted work must be there before anything is built on it.

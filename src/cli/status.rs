@@ -7,7 +7,7 @@ use serde_json::from_value;
 
 use crate::report::documents::{RunDocument, RunState};
 use crate::report::status::{self as table, StatusPage};
-use crate::runtime::{CheckedOrigin, Recovered, operator_key, told_by_snapshot};
+use crate::runtime::{CheckedOrigin, Recovered, operator_key, summary_of_snapshot};
 use crate::store::{RunFolder, StateFolder};
 use rules::domain::Timestamp;
 use rules::engine::outcome;
@@ -71,7 +71,7 @@ fn status_page(
 ) -> Option<(StatusPage, RunState)> {
     // Before the look at the journal: who writes to it then may end while it is read.
     let live = has_writer(folder, run);
-    let told = told_by_snapshot(run, vouched)?;
+    let told = summary_of_snapshot(run, vouched)?;
     let mut page = from_value::<FirstPage>(told.page).ok()?.status;
     let standing = page.run_state(live);
     page.outlived_by(&at_work(&told.left, standing));

@@ -8,7 +8,9 @@ use clap::{ArgMatches, Args};
 use crate::report::documents::commands::{ProtectedFile, ValidateDocument, ValidatedFile};
 use crate::report::forewarning::{forewarnings, loosened, unjudged};
 use crate::report::{count, sanitize};
-use crate::runtime::{ReadBefore, lacking_bash, layers_of, listed, named_scripts, not_hidden, unnamed};
+use crate::runtime::{
+    ReadBefore, files_nobody_makes, lacking_bash, layers_of, listed, named_scripts, not_hidden,
+};
 use rules::engine::{State, judging_agents};
 use rules::judging::protected::named_by_judging;
 use rules::mission::{self, Report, RunOptions};
@@ -50,8 +52,8 @@ pub fn validate(arguments: &Validate, matches: &ArgMatches, screen: &Screen) -> 
                 let tasks = loaded.mission.tasks.len();
                 let plan = calibration::applies(mission::compile(loaded.mission, &options))?;
                 let state = State::new(Arc::new(plan));
-                let unnamed = mission::unnamed(&source, unnamed(&state.plan));
-                loaded.notes.diagnostics.extend(unnamed);
+                let missing = mission::warn_of_missing_files(&source, files_nobody_makes(&state.plan));
+                loaded.notes.diagnostics.extend(missing);
                 protected = protected_files(&state, &options, path);
                 calls = unseen(&state);
                 warnings = warned(&state, &options);
@@ -77,7 +79,7 @@ pub fn validate(arguments: &Validate, matches: &ArgMatches, screen: &Screen) -> 
         }
         if !screen.is_json() {
             screen.result(&summary);
-            screen.result(&told(&protected, calls.as_deref()));
+            screen.result(&protection_words(&protected, calls.as_deref()));
         }
         seen.push((path, report, protected, warnings));
     }
@@ -139,7 +141,7 @@ fn unseen(state: &State) -> Option<String> {
     Some(found.lines().next().unwrap_or_default().to_owned())
 }
 
-fn told(protected: &[ProtectedFile], unseen: Option<&str>) -> String {
+fn protection_words(protected: &[ProtectedFile], unseen: Option<&str>) -> String {
     let mut text = String::new();
     for file in protected {
         let command = file.command.lines().next().unwrap_or_default();

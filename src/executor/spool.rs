@@ -104,7 +104,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), WorkError> {
 ///
 /// # Errors
 /// Why it cannot be written.
-pub fn write_told(path: &Path, bytes: &[u8]) -> Result<RequestFile, WorkError> {
+pub fn write_request(path: &Path, bytes: &[u8]) -> Result<RequestFile, WorkError> {
     write(path, bytes)?;
     Ok(RequestFile {
         path: path.to_owned(),

@@ -23,7 +23,7 @@ mod work;
 
 pub use isolation::git;
 pub use isolation::hidden::{hide, not_hidden};
-pub use isolation::protection::{ReadBefore, listed, named_scripts, unnamed};
+pub use isolation::protection::{ReadBefore, files_nobody_makes, listed, named_scripts};
 pub use isolation::run_files::part_of_run;
 pub use isolation::worktrees::{
     begin_worktrees, check_repository, forget_work, restore_work, tidy_worktrees, work_diff,
@@ -46,7 +46,7 @@ pub use recovery::recover::{RecoverError, Recovered, layers_of, recover};
 pub use recovery::supervision::{NoWord, supervisors};
 pub use session::control::{ControlAnswer, Reply, ask};
 pub use session::observer::Observer;
-pub use session::snapshots::{Tail, told_by_snapshot};
+pub use session::snapshots::{Tail, summary_of_snapshot};
 pub use session::{Ending, Session, SessionSetup};
 pub use work::agent_backends::{AgentBackends, EnvironmentProblem, lacking_bash, locate};
 pub use work::audit::missing_files;

@@ -1,4 +1,4 @@
-//! The door of a supervisor that outlived its runner: where the next runner knocks, and how it is greeted.
+//! The socket of a supervisor that outlived its runner: where the next runner connects, and how it is greeted.
 //!
 //! Who comes in is told two things: the version of the protocol, which every version says alike, and what the supervisor
 //! holds. From then on the connection is like the one between a runner and the supervisor that it forked.

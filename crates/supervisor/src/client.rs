@@ -27,7 +27,7 @@ const READ_SIZE: usize = 64 << 10;
 const SHUTDOWN_WITHIN: Duration = Duration::from_secs(8);
 
 /// The pause between two tries to connect to a supervisor whose adoption socket is not open yet.
-const KNOCK_AGAIN: Duration = Duration::from_millis(5);
+const CONNECT_AGAIN: Duration = Duration::from_millis(5);
 
 /// Forks the supervisor and waits until it is ready. From then on neither can be read by others of its user.
 ///
@@ -133,13 +133,13 @@ pub fn reconnect(
 ) -> Result<(Handle, Holding), NotFound> {
     let deadline = Instant::now() + within;
     loop {
-        // Before the knock: a supervisor that ends has recorded the exits of all it held.
+        // Before it connects: a supervisor that ends has recorded the exits of all it held.
         if !platform::alive(identity) {
             return Err(NotFound::Ended);
         }
         match enter(path, identity, deadline) {
             Ok(entered) => return Ok(entered),
-            Err(NotFound::Unreachable(_)) if Instant::now() < deadline => std::thread::sleep(KNOCK_AGAIN),
+            Err(NotFound::Unreachable(_)) if Instant::now() < deadline => std::thread::sleep(CONNECT_AGAIN),
             Err(error) => return Err(error),
         }
     }

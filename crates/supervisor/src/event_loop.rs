@@ -95,9 +95,9 @@ struct Supervisor {
     /// The connection to the runner; `None` while there is none.
     runner: Option<UnixStream>,
     /// Where the socket for the next runner will be.
-    door_path: Option<PathBuf>,
+    adoption_path: Option<PathBuf>,
     /// Open while there is no runner and something to hold for the next one.
-    door: Option<AdoptionSocket>,
+    adoption_socket: Option<AdoptionSocket>,
     signals: Signals,
     incoming: Frames,
     outgoing: Outgoing,
@@ -145,7 +145,7 @@ struct ReadySources {
     readable: bool,
     closed: bool,
     /// A peer has connected.
-    knocked: bool,
+    connected_peer: bool,
     /// A child has answered something.
     answered: bool,
 }
@@ -161,8 +161,8 @@ impl Supervisor {
         let marker = TurnMarker::of(&identity).within(outer);
         Supervisor {
             runner: Some(socket),
-            door_path: None,
-            door: None,
+            adoption_path: None,
+            adoption_socket: None,
             signals,
             incoming: Frames::default(),
             outgoing: Outgoing::default(),
@@ -190,7 +190,7 @@ impl Supervisor {
     fn serve(&mut self) {
         while !self.finished() {
             let ready = self.wait();
-            if ready.knocked {
+            if ready.connected_peer {
                 self.admit();
             } else if ready.closed {
                 self.runner_gone();
@@ -220,7 +220,7 @@ impl Supervisor {
                 self.stop();
             }
             if self.open_again.is_some_and(|due| due <= now) {
-                self.open_door(now);
+                self.open_adoption_socket(now);
             }
             self.tell_starts(now);
             if self.stop.is_some() && self.all_gone() {
@@ -263,9 +263,11 @@ impl Supervisor {
         interest.set(PollFlags::IN, listening && !obeying);
         interest.set(PollFlags::OUT, !self.outgoing.is_empty());
         let mut descriptors = vec![PollFd::new(&self.signals, PollFlags::IN)];
-        match (&self.runner, &self.door) {
+        match (&self.runner, &self.adoption_socket) {
             (Some(runner), _) => descriptors.push(PollFd::new(runner, interest)),
-            (None, Some(door)) => descriptors.push(PollFd::new(&door.listener, PollFlags::IN)),
+            (None, Some(adoption_socket)) => {
+                descriptors.push(PollFd::new(&adoption_socket.listener, PollFlags::IN))
+            }
             (None, None) => {}
         }
         let before = descriptors.len();
@@ -293,7 +295,7 @@ impl Supervisor {
             signalled,
             readable: readable && connected,
             closed: events.intersects(PollFlags::HUP | PollFlags::ERR) && connected,
-            knocked: readable && self.door.is_some(),
+            connected_peer: readable && self.adoption_socket.is_some(),
             answered: descriptors[before..]
                 .iter()
                 .any(|answer| !answer.revents().is_empty()),
@@ -364,7 +366,7 @@ impl Supervisor {
     fn obey(&mut self, command: SupervisorCommand) {
         match command {
             SupervisorCommand::Open { exits_log, socket } => {
-                self.door_path = Some(socket);
+                self.adoption_path = Some(socket);
                 match Writer::open(&exits_log) {
                     Ok(writer) => self.exits = ExitsFile::Open(writer),
                     Err(error) => self.exits_failed(&format!("`{}`: {error}", exits_log.display())),
@@ -480,19 +482,19 @@ impl Supervisor {
         if self.stop.is_some() || !self.holds_turns() {
             return self.stop();
         }
-        self.open_door(Instant::now());
+        self.open_adoption_socket(Instant::now());
     }
 
     /// Opens the socket for the next runner. Where that fails, the children go on, and their exits are on record when they
     /// end; a runner that comes sooner and finds no socket, ever, ends them, and is told the reason by the record of exits.
-    fn open_door(&mut self, now: Instant) {
+    fn open_adoption_socket(&mut self, now: Instant) {
         let first = self.open_again.take().is_none();
-        let Some(path) = self.door_path.as_deref() else {
+        let Some(path) = self.adoption_path.as_deref() else {
             return;
         };
         match AdoptionSocket::open(path) {
-            Ok(door) => {
-                self.door = Some(door);
+            Ok(adoption_socket) => {
+                self.adoption_socket = Some(adoption_socket);
                 if !first {
                     self.note(String::new());
                 }
@@ -523,7 +525,7 @@ impl Supervisor {
 
     /// Lets the next runner in and tells it what is here.
     fn admit(&mut self) {
-        let Some(runner) = self.door.as_ref().and_then(AdoptionSocket::admit) else {
+        let Some(runner) = self.adoption_socket.as_ref().and_then(AdoptionSocket::admit) else {
             return;
         };
         let running = self
@@ -539,7 +541,7 @@ impl Supervisor {
         self.outgoing.clear();
         if adoption::greet(&mut self.outgoing, &holding).is_ok() {
             self.runner = Some(runner);
-            self.door = None;
+            self.adoption_socket = None;
         }
     }
 
@@ -549,7 +551,7 @@ impl Supervisor {
             return;
         }
         // Nobody is let in any more: what is here is about to be gone.
-        self.door = None;
+        self.adoption_socket = None;
         self.open_again = None;
         let now = Instant::now();
         self.stop = Some(now + STOP_PATIENCE);

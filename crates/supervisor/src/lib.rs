@@ -19,7 +19,7 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `adoption` | the door at which the next session finds a supervisor that outlived its own |
+//! | `adoption` | the socket at which the next session finds a supervisor that outlived its own |
 //! | `belonging` | to whom a process belongs: by its mark, by whom it descends from, by its session, by where it lives |
 //! | `call` | short programs that a thread waits for, without the supervisor |
 //! | `child` | one child's life: its start, its deadlines, SIGTERM and SIGKILL for its tree: the process group here, what left the group by `orphans` |

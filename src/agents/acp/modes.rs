@@ -181,7 +181,7 @@ pub fn current_of_option<'a>(holder: &'a Value, name: &str) -> Option<&'a str> {
 }
 
 /// The mode that a `session/update` tells.
-pub fn told_mode(update: &Value) -> Option<&str> {
+pub fn mode_in(update: &Value) -> Option<&str> {
     match update["sessionUpdate"].as_str()? {
         "current_mode_update" => update["currentModeId"].as_str(),
         "config_option_update" => current_of_option(update, "mode"),

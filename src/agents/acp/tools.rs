@@ -37,7 +37,7 @@ fn text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
 }
 
 /// The tool's own name, where the server tells it.
-fn told_name<'a>(id: &'a str, call: &'a Value) -> Option<&'a str> {
+fn name_in<'a>(id: &'a str, call: &'a Value) -> Option<&'a str> {
     let meta = &call["_meta"];
     let of_claude = || text(&meta["claudeCode"], "toolName");
     let of_qwen = || text(meta, "toolName");
@@ -69,7 +69,7 @@ impl OpenCall {
         };
         // opencode's first title is the name, later ones are not.
         let first_title = text(told, "title").filter(|title| self.name.is_empty() && is_word(title));
-        take(told_name(id, told).or(first_title), &mut self.name);
+        take(name_in(id, told).or(first_title), &mut self.name);
         take(text(told, "kind"), &mut self.kind);
         take(text(told, "title"), &mut self.title);
         let paths = paths::of_call(told);

@@ -413,7 +413,7 @@ impl Turn {
         let Some(update) = params.get("update") else {
             return;
         };
-        let mode = modes::told_mode(update);
+        let mode = modes::mode_in(update);
         // What is told before the prompt was sent is about earlier turns.
         self.usage.update(update);
         match self.phase {

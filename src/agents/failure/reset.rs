@@ -113,7 +113,7 @@ const MONTHS: [&str; 12] = [
 ];
 
 /// The time from now until the moment that a text tells; `None` if it tells none.
-pub fn told(text: &str, at: Moment) -> Option<Millis> {
+pub fn wait_in_text(text: &str, at: Moment) -> Option<Millis> {
     Some(Millis(pause(text, at)?.0.saturating_sub(at.passed.0)))
 }
 
@@ -145,7 +145,7 @@ fn pause(text: &str, at: Moment) -> Option<Millis> {
 }
 
 /// The wait that a structured error tells: from its fields first, then from its words.
-pub fn told_by_object(error: &Value, at: Moment) -> Option<Millis> {
+pub fn wait_in_error(error: &Value, at: Moment) -> Option<Millis> {
     Some(Millis(field(error, at, 0)?.0.saturating_sub(at.passed.0)))
 }
 
@@ -428,7 +428,7 @@ mod tests {
             ("resets in 2d4h", 52 * HOUR),
         ] {
             let at = Moment::utc(NOW);
-            assert_eq!(told(text, at), Some(Millis(want)), "{text}");
+            assert_eq!(wait_in_text(text, at), Some(Millis(want)), "{text}");
         }
         for text in [
             "",
@@ -447,7 +447,7 @@ mod tests {
             "2026-11-23T00:29:59Z ERROR limit reached",
         ] {
             let at = Moment::utc(NOW);
-            assert_eq!(told(text, at), None, "{text}");
+            assert_eq!(wait_in_text(text, at), None, "{text}");
         }
     }
 
@@ -458,12 +458,21 @@ mod tests {
             ahead: 2 * 3600,
             ..Moment::default()
         };
-        assert_eq!(told("resets 8am", at), Some(Millis(5 * HOUR + 30 * MINUTE)));
-        assert_eq!(told("resets 8am (UTC)", at), Some(Millis(7 * HOUR + 30 * MINUTE)));
-        assert_eq!(told("resets 8am if you wait", at), told("resets 8am", at));
+        assert_eq!(
+            wait_in_text("resets 8am", at),
+            Some(Millis(5 * HOUR + 30 * MINUTE))
+        );
+        assert_eq!(
+            wait_in_text("resets 8am (UTC)", at),
+            Some(Millis(7 * HOUR + 30 * MINUTE))
+        );
+        assert_eq!(
+            wait_in_text("resets 8am if you wait", at),
+            wait_in_text("resets 8am", at)
+        );
         let iso = "resets at 2026-11-23T01:57:00Z";
         assert_eq!(
-            told(iso, at),
+            wait_in_text(iso, at),
             Some(Millis(87 * MINUTE)),
             "a zone that is told holds"
         );
@@ -477,15 +486,15 @@ mod tests {
             passed: Millis(HOUR),
             ..Moment::default()
         };
-        assert_eq!(told("try again in 3 hours", late), Some(Millis(2 * HOUR)));
-        assert_eq!(told("try again in 30 minutes", late), Some(Millis(0)));
+        assert_eq!(wait_in_text("try again in 3 hours", late), Some(Millis(2 * HOUR)));
+        assert_eq!(wait_in_text("try again in 30 minutes", late), Some(Millis(0)));
         let object = serde_json::json!({"error": {"message": "x", "reset_at": "try again in 3 hours"}});
-        assert_eq!(told_by_object(&object, late), Some(Millis(2 * HOUR)));
+        assert_eq!(wait_in_error(&object, late), Some(Millis(2 * HOUR)));
         let at = |ms| Moment::utc(Timestamp(ms));
-        let told_then = told("resets 9:30am (America/New_York)", at(1_793_493_000_000));
+        let told_then = wait_in_text("resets 9:30am (America/New_York)", at(1_793_493_000_000));
         assert_eq!(told_then, Some(Millis(14 * HOUR)));
         // 2027-03-13T20:30:00-05:00; 2:30 does not come on the next day.
-        let told_then = told("resets 2:30am (America/New_York)", at(1_804_987_800_000));
+        let told_then = wait_in_text("resets 2:30am (America/New_York)", at(1_804_987_800_000));
         assert_eq!(told_then, Some(Millis(5 * HOUR)));
     }
 
@@ -516,7 +525,7 @@ mod tests {
             ),
             (serde_json::json!([]), None),
         ] {
-            assert_eq!(told_by_object(&object, at), want.map(Millis), "{object}");
+            assert_eq!(wait_in_error(&object, at), want.map(Millis), "{object}");
         }
     }
 }

@@ -3,7 +3,7 @@
 use rules::domain::FailureClass;
 
 /// The words of the providers for a reply that ran into its limit.
-const CUT_SHORT: [&str; 6] = [
+const LIMIT_REACHED: [&str; 6] = [
     "length",
     "max_tokens",
     "max_output_tokens",
@@ -23,14 +23,14 @@ const BROKE_OFF: [&str; 5] = [
 
 /// Whether a reply ended because it ran into its limit, so that its end is missing.
 pub fn is_cut_short(reason: Option<&str>) -> bool {
-    is_one_of(&CUT_SHORT, reason.unwrap_or_default())
+    is_one_of(&LIMIT_REACHED, reason.unwrap_or_default())
 }
 
 /// The failure of a reply whose end is neither one of `good`, which are whole, nor a cut at a limit: no other
 /// end is one of a reply.
 pub fn fault(reason: Option<&str>, good: &[&str]) -> Option<(FailureClass, String)> {
     let reason = reason.unwrap_or_default();
-    if is_one_of(good, reason) || is_one_of(&CUT_SHORT, reason) {
+    if is_one_of(good, reason) || is_one_of(&LIMIT_REACHED, reason) {
         return None;
     }
     let class = if is_one_of(&BROKE_OFF, reason) {

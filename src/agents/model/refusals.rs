@@ -4,7 +4,7 @@ use rules::domain::Millis;
 
 /// An error as a provider's body tells it.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct ToldError<'a> {
+pub(crate) struct ProviderError<'a> {
     /// The status, where the body repeats it.
     pub status: Option<u16>,
     /// The codes and types of the error.
@@ -32,7 +32,7 @@ worded! {
 
 impl RequestPart {
     /// The one that a refusal names, of those that were sent: in the order of the words.
-    pub fn refused(sent: [bool; 4], told: &ToldError<'_>) -> Option<Self> {
+    pub fn refused(sent: [bool; 4], told: &ProviderError<'_>) -> Option<Self> {
         const WORDS: [(RequestPart, &[&str]); 4] = [
             (RequestPart::LimitName, &["max_completion_tokens"]),
             (
@@ -64,7 +64,7 @@ const REFUSING: [&str; 3] = [
     "instead|range|too large|too high|greater than|less than|exceeds",
 ];
 
-impl ToldError<'_> {
+impl ProviderError<'_> {
     /// Whether the error refuses something that one of the words names: a provider also repeats what it was
     /// asked.
     fn refuses(&self, words: &[&str]) -> bool {
@@ -86,7 +86,7 @@ impl ToldError<'_> {
 }
 
 /// Whether a refusal is about tools: by the parameter that it names, else by its words.
-pub fn refuses_tools(status: u16, told: &ToldError<'_>) -> bool {
+pub fn refuses_tools(status: u16, told: &ProviderError<'_>) -> bool {
     const WORDS: [&str; 4] = ["tool", "function call", "function_call", "functiondeclaration"];
     // One widespread server says it with a 500.
     if !matches!(status, 400 | 404 | 422 | 500 | 501) {
@@ -96,7 +96,7 @@ pub fn refuses_tools(status: u16, told: &ToldError<'_>) -> bool {
 }
 
 /// Whether a refusal is about the reply's format: by the parameter that it names, else by its words.
-pub fn refuses_schema(words: &[&str], status: u16, told: &ToldError<'_>) -> bool {
+pub fn refuses_schema(words: &[&str], status: u16, told: &ProviderError<'_>) -> bool {
     if !matches!(status, 400 | 404 | 422 | 501) {
         return false;
     }

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::{Protocol, version_after};
 use crate::agents::model::{
-    Dialogue, ModelReply, ModelRequest, ModelUsage, ResponseBody, ToldError, ToolCall, ToolExchange,
-    non_empty, string, temperature, told_message,
+    Dialogue, ModelReply, ModelRequest, ModelUsage, ProviderError, ResponseBody, ToolCall, ToolExchange,
+    error_message, non_empty, string, temperature,
 };
 
 /// The protocol demands a limit. This one holds a long document and is allowed by every current model.
@@ -30,7 +30,7 @@ pub const PROTOCOL: Protocol = Protocol {
     path,
     body,
     answer,
-    told_error,
+    error_in,
 };
 
 fn path(last: &str, _model: &str) -> Vec<String> {
@@ -117,12 +117,12 @@ fn answer(body: &Value) -> ResponseBody {
     })
 }
 
-fn told_error(body: &Value) -> ToldError<'_> {
+fn error_in(body: &Value) -> ProviderError<'_> {
     let error = &body["error"];
-    ToldError {
+    ProviderError {
         codes: error["type"].as_str().into_iter().collect(),
-        message: told_message(error),
-        ..ToldError::default()
+        message: error_message(error),
+        ..ProviderError::default()
     }
 }
 

@@ -6,8 +6,8 @@ use rules::domain::Millis;
 
 use super::{Protocol, version_after};
 use crate::agents::model::{
-    Dialogue, ModelReply, ModelRequest, ModelUsage, ResponseBody, ToldError, ToolCall, ToolExchange,
-    millis_of, non_empty, string, temperature, told_message,
+    Dialogue, ModelReply, ModelRequest, ModelUsage, ProviderError, ResponseBody, ToolCall, ToolExchange,
+    error_message, millis_of, non_empty, string, temperature,
 };
 
 /// Under this code a quota that lasts for days is told apart from one that lasts for a minute.
@@ -33,7 +33,7 @@ pub const PROTOCOL: Protocol = Protocol {
     path,
     body,
     answer,
-    told_error,
+    error_in,
 };
 
 fn path(last: &str, model: &str) -> Vec<String> {
@@ -126,7 +126,7 @@ fn answer(body: &Value) -> ResponseBody {
     })
 }
 
-fn told_error(body: &Value) -> ToldError<'_> {
+fn error_in(body: &Value) -> ProviderError<'_> {
     let error = &body["error"];
     let details = || error["details"].as_array().into_iter().flatten();
     let mut codes: Vec<&str> = error["status"].as_str().into_iter().collect();
@@ -139,10 +139,10 @@ fn told_error(body: &Value) -> ToldError<'_> {
     }) {
         codes.push(DAILY_QUOTA);
     }
-    ToldError {
+    ProviderError {
         status: error["code"].as_u64().and_then(|code| u16::try_from(code).ok()),
         codes,
-        message: told_message(error),
+        message: error_message(error),
         about: None,
         retry_after: details().find_map(|detail| retry_delay(&detail["retryDelay"])),
     }

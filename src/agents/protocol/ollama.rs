@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use super::openai::{calls, messages, said, tools};
 use super::{BEARER, Protocol};
 use crate::agents::model::{
-    Dialogue, ModelReply, ModelRequest, ModelUsage, ResponseBody, ToldError, non_empty, string, temperature,
-    told_message,
+    Dialogue, ModelReply, ModelRequest, ModelUsage, ProviderError, ResponseBody, error_message, non_empty,
+    string, temperature,
 };
 
 /// The chat API of Ollama.
@@ -26,7 +26,7 @@ pub const PROTOCOL: Protocol = Protocol {
     path,
     body,
     answer,
-    told_error,
+    error_in,
 };
 
 fn path(last: &str, _model: &str) -> Vec<String> {
@@ -93,9 +93,9 @@ fn answer(body: &Value) -> ResponseBody {
     })
 }
 
-fn told_error(body: &Value) -> ToldError<'_> {
-    ToldError {
-        message: told_message(&body["error"]),
-        ..ToldError::default()
+fn error_in(body: &Value) -> ProviderError<'_> {
+    ProviderError {
+        message: error_message(&body["error"]),
+        ..ProviderError::default()
     }
 }

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::{BEARER, Protocol};
 use crate::agents::model::{
-    Dialogue, ModelReply, ModelRequest, ModelUsage, ResponseBody, ToldError, ToolCall, ToolResult, ToolSpec,
-    non_empty, string, temperature, told_message,
+    Dialogue, ModelReply, ModelRequest, ModelUsage, ProviderError, ResponseBody, ToolCall, ToolResult,
+    ToolSpec, error_message, non_empty, string, temperature,
 };
 
 /// Chat completions: OpenAI, and whatever is compatible with it.
@@ -33,7 +33,7 @@ pub const PROTOCOL: Protocol = Protocol {
     path,
     body,
     answer,
-    told_error,
+    error_in,
 };
 
 fn path(_last: &str, _model: &str) -> Vec<String> {
@@ -105,16 +105,16 @@ fn answer(body: &Value) -> ResponseBody {
 }
 
 /// Some gateways send errors with status 200 and the true status in the body; some servers put the fields at the top.
-fn told_error(body: &Value) -> ToldError<'_> {
+fn error_in(body: &Value) -> ProviderError<'_> {
     let error = match &body["error"] {
         Value::Null => body,
         error => error,
     };
     let texts = [&error["code"], &error["type"]].into_iter();
-    ToldError {
+    ProviderError {
         status: error["code"].as_u64().and_then(|code| u16::try_from(code).ok()),
         codes: texts.filter_map(Value::as_str).collect(),
-        message: told_message(error),
+        message: error_message(error),
         about: error["param"].as_str(),
         retry_after: None,
     }

@@ -267,7 +267,7 @@ impl Toolbox {
             Err(PathRefused::NotA(..)) => search.file(&self.folder, path)?,
             Err(refused) => return Err(refused.into()),
         }
-        Ok(search.told())
+        Ok(search.into_text())
     }
 
     fn write(&self, path: &str, content: &str) -> Result<String, ToolError> {
@@ -346,7 +346,7 @@ impl Missed {
     }
 
     /// `[3 not searched: 2 binary, 1 unreadable]`; `None` if nothing was missed.
-    fn told(&self) -> Option<String> {
+    fn summary(&self) -> Option<String> {
         let kinds = [
             (self.binary, "binary"),
             (self.unreadable, "unreadable"),
@@ -362,7 +362,7 @@ impl Missed {
 
 impl Search {
     /// The matches, and the files that were not looked into, for the model.
-    fn told(mut self) -> String {
+    fn into_text(mut self) -> String {
         if self.lines.is_empty() && !self.is_cut {
             self.lines
                 .push(format!("[no line matches in {} files]", self.files));
@@ -370,7 +370,7 @@ impl Search {
         if self.is_cut {
             self.lines.push("[cut: there may be more]".to_owned());
         }
-        self.lines.extend(self.missed.told());
+        self.lines.extend(self.missed.summary());
         self.lines.join("\n")
     }
 

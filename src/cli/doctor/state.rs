@@ -17,7 +17,7 @@ use rules::engine::Salvaged;
 use super::super::confirm;
 use super::super::failure::Failure;
 use super::super::lock::lock;
-use super::super::operator_client::{ActorArgs, refuse_agents, told};
+use super::super::operator_client::{ActorArgs, apply_failure, refuse_agents};
 use super::super::project::{all_runs, find_run, refuse, state_folder, unchecked_state_folder};
 use super::super::screen::Screen;
 use super::super::writer::has_writer;
@@ -270,7 +270,7 @@ fn keep_good_prefix(id: &RunId, arguments: &StateArgs, screen: &Screen) -> Resul
         (Ok(_), _) => return Ok(said(screen, &run, None)),
     }
     let salvaged = salvage(&run, &arguments.actor.name()).map_err(|error| match error {
-        SalvageError::Tell(error) => told(error),
+        SalvageError::Tell(error) => apply_failure(error),
         SalvageError::NothingGood(damage) => nothing_good(&run, damage),
         error @ SalvageError::Io { .. } => Failure::internal(error),
     })?;

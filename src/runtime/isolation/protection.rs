@@ -40,7 +40,7 @@ use crate::runtime::recovery::moved::recorded;
 use file_marks::{adopt, differs, digest_of, name_on_record, of_record, targets};
 pub use file_marks::{canonical, real};
 use listed::idle_tests;
-pub use listed::{idle_patterns, listed, unnamed};
+pub use listed::{files_nobody_makes, idle_patterns, listed};
 use programs::{is_mountable, programs};
 pub use read_only::ReadOnly;
 pub use scratch::{Scratch, shared_builds};

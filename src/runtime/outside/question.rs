@@ -7,7 +7,7 @@ use crate::agents::model::{self, ModelRequest};
 use crate::agents::preset::CommandAgent;
 use crate::executor::command::{CommandJob, CommandOutputs};
 use crate::executor::runner::{CommandOwner, Commands};
-use crate::executor::spool::{read_head, write_told};
+use crate::executor::spool::{read_head, write_request};
 use crate::review::verdict::{CUT_SHORT, LARGEST_REPLY};
 use crate::test_clock::scaled;
 use rules::domain::FailureClass;
@@ -92,9 +92,9 @@ impl Question<'_> {
 
     async fn run(&self, commands: &Commands, agent: &CommandAgent) -> Result<Replied, AskFailure> {
         let file = |end: &str| self.place.with_extension(end);
-        let written = write_told(&file("request"), self.prompt.as_bytes()).and_then(|request| {
+        let written = write_request(&file("request"), self.prompt.as_bytes()).and_then(|request| {
             let review = self.review.as_ref();
-            let review = review.map(|json| write_told(&file("review"), json.as_bytes()));
+            let review = review.map(|json| write_request(&file("review"), json.as_bytes()));
             Ok((request, review.transpose()?, None))
         });
         let asked = written.map_err(failed_here)?;

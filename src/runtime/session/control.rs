@@ -106,7 +106,7 @@ impl PendingCommand {
 /// The socket of a live session. Closed and removed when dropped.
 pub struct ControlSocket {
     address: SocketAddress,
-    knocks: mpsc::Receiver<ControlRequest>,
+    requests: mpsc::Receiver<ControlRequest>,
     listening: tokio::task::JoinHandle<()>,
     refused: u32,
 }
@@ -116,10 +116,10 @@ impl ControlSocket {
     pub fn open(folder: &StateFolder) -> io::Result<Self> {
         let address = SocketAddress::of(&folder.control())?;
         let listener = UnixListener::from_std(address.bind()?)?;
-        let (sender, knocks) = mpsc::channel(PEERS);
+        let (sender, requests) = mpsc::channel(PEERS);
         Ok(Self {
             address,
-            knocks,
+            requests,
             listening: tokio::spawn(listen(listener, sender)),
             refused: 0,
         })
@@ -128,7 +128,7 @@ impl ControlSocket {
     /// The next one that is worth to be heard of. Cancel safe.
     pub async fn next(&mut self) -> ControlRequest {
         loop {
-            match self.knocks.recv().await {
+            match self.requests.recv().await {
                 // The listening task ends with the socket only.
                 None => std::future::pending().await,
                 Some(ControlRequest::Refused(why)) => {
@@ -182,7 +182,7 @@ async fn listen(listener: UnixListener, sender: mpsc::Sender<ControlRequest>) {
 /// Hears one peer that may speak.
 async fn serve(mut peer: UnixStream, sender: mpsc::Sender<ControlRequest>) {
     let at_terminal = pid_of(&peer).is_some_and(supervisor::is_at_terminal);
-    let knock = match request(&mut peer).await {
+    let request_or_refusal = match request(&mut peer).await {
         Ok(request) => ControlRequest::Asked(PendingCommand {
             proven: at_terminal || request.is_under_the_key(),
             queued: request.queued,
@@ -195,7 +195,7 @@ async fn serve(mut peer: UnixStream, sender: mpsc::Sender<ControlRequest>) {
         }
     };
     // Only when the session is over there is nobody to hear it.
-    let _ = sender.send(knock).await;
+    let _ = sender.send(request_or_refusal).await;
 }
 
 /// Tells one that may not speak why. What it says is read and means nothing, but a socket that is closed with something

@@ -130,7 +130,7 @@ pub struct Tail {
 /// A session that a snapshot shows at work has no end in it. So what is told of one is told of a run that
 /// crashed or is still worked on; where the journal has an end behind it, or says what only the fold of a
 /// mission can tell, it is `None`.
-pub fn told_by_snapshot(run: &RunFolder, vouched: CheckedOrigin) -> Option<SnapshotSummary> {
+pub fn summary_of_snapshot(run: &RunFolder, vouched: CheckedOrigin) -> Option<SnapshotSummary> {
     let length = fs::symlink_metadata(run.journal()).ok()?.len();
     if length < SHORTEST_TAIL || run.foreign_write().exists() {
         return None;

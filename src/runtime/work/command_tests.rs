@@ -16,7 +16,7 @@ use crate::agents::preset::{CommandAgent, TurnSession};
 use crate::agents::transport::Network;
 use crate::executor::command::{Apart, CommandJob, CommandOutputs};
 use crate::executor::runner::{CommandOwner, CommandRequest, Commands};
-use crate::executor::spool::write_told;
+use crate::executor::spool::write_request;
 use crate::executor::task_command::{CommandWork, TaskCommands};
 use crate::store::{SpoolName, StateFolder};
 use rules::domain::{AskId, Millis, RunId, StageKey, TaskId, TurnId};
@@ -131,7 +131,7 @@ impl Scene {
     }
 
     fn file(&self, name: &str, text: &str) -> RequestFile {
-        write_told(&self.place.path().join(name), text.as_bytes()).unwrap()
+        write_request(&self.place.path().join(name), text.as_bytes()).unwrap()
     }
 
     fn turn(&self, task: u32, agent: &str, session: TurnSession<'_>) -> CommandJob {

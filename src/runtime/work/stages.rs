@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::executor::command::{CommandEnd, CommandJob};
 use crate::executor::error::WorkError;
 use crate::executor::runner::CommandOwner;
-use crate::executor::spool::write_told;
+use crate::executor::spool::write_request;
 use crate::executor::task_command::{CommandWork, TaskCommands};
 use crate::review::evidence;
 use crate::review::judgement::Judgement;
@@ -71,7 +71,7 @@ fn stage_command(
     };
     let (_, _, request) = compose(case, (step, round), None, &[])?;
     let review = SpoolName::StageReview(turn.task, turn.attempt, step, round);
-    let review = write_told(&commands.file(&review), &request)?;
+    let review = write_request(&commands.file(&review), &request)?;
     let output = SpoolName::StageOut(turn.task, turn.attempt, step, round);
     commands.job(CommandWork::Stage(step, Some(review), output))
 }

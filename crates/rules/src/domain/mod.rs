@@ -15,7 +15,7 @@
 //! | `failure` | classes and modes of failure, and what each means for the task (13) |
 //! | `ids` | ids: dense `u32` indices inside a run, a sortable text for the run itself |
 //! | `lifecycle` | the words of a task's life: states, phases, attempts, flags (1, 4, 5) |
-//! | `looks` | characters that nobody sees, byte order marks, and names that cannot be told apart (22) |
+//! | `lookalikes` | characters that nobody sees, byte order marks, and names that cannot be told apart (22) |
 //! | `money` | money in exact decimal arithmetic (19) |
 //! | `outcome` | what a run ends with: exit codes, and which condition weighs most (20) |
 //! | `purpose` | what an agent is asked, and what it may answer: the one table of purposes (13) |
@@ -34,7 +34,7 @@ mod edge;
 mod failure;
 mod ids;
 mod lifecycle;
-mod looks;
+mod lookalikes;
 mod money;
 mod outcome;
 mod purpose;
@@ -53,7 +53,7 @@ pub use edge::Edge;
 pub use failure::{FailureClass, FailureMode, ShellFailure};
 pub use ids::{AgentId, BarrierId, GateId, HoldOwner, RunId, TaskId, TurnId};
 pub use lifecycle::{AttemptKind, BeforeWork, Phase, QualityFlag, Status, WaitingReason};
-pub use looks::{
+pub use lookalikes::{
     folded, invisible_in, is_invisible, is_misleading, is_same_name, look_alike, skeleton_of, without_mark,
 };
 pub use money::Money;

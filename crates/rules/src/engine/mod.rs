@@ -34,24 +34,24 @@
 //! | `looks` | what the state knows of tests that the work changed (24) |
 //! | `mark` | what should be known of work beside its verdicts, and the quality flag that follows from it (1) |
 //! | `members` | records that cannot be: ids and numbers that are none of the mission's |
+//! | `merging` | what became of the work of isolated tasks (22) |
 //! | `mission_change` | `mission:changed`: what the journal says of a changed mission that a person accepted |
+//! | `no_progress` | what a failed attempt looked like: two alike brought nothing (4) |
 //! | `notice` | notifications and dead letters, as they stand in the journal and in the state (13, 18) |
 //! | `outcome` | which conditions hold at the end (20); which of them weighs most: `domain/outcome.rs` |
-//! | `merging` | what became of the work of isolated tasks (22) |
 //! | `payload` | what events carry |
-//! | `seen_before` | what one check said before the work of its task began, on record (24) |
+//! | `prerequisite` | what a task that is to begin lacks, and who watches for it |
 //! | `ready` | the ready queue: by priority, then file order, with a limit per agent |
 //! | `remedies` | dependencies that failed, as state: what is done about them (11) |
-//! | `prerequisite` | what a task that is to begin lacks, and who watches for it |
 //! | `rounds` | waves as rounds: whether the work gets on (17, `progress_ledger`) |
 //! | `routes` | verdicts of verifications, as state: what they leave out of the run (10) |
-//! | `signature` | what a failed attempt looked like: two alike brought nothing (4) |
+//! | `seen_before` | what one check said before the work of its task began, on record (24) |
 //! | `simulation` | a scripted world for the engine, for tests of all packages |
 //! | `stages` | the stages of judging an attempt, one file each: what they ask, what they make of the answer (6 to 10, 15) |
 //! | `state` | the state of a run: what the rules need to know |
 //! | `sums` | sums over tasks: what one task adds to them |
-//! | `timers` | what becomes due by itself, and when |
 //! | `test_looks` | what was looked at of tests that the work changed, on record (24) |
+//! | `timers` | what becomes due by itself, and when |
 //! | `voided` | a stage whose verdict counts for nothing (22) |
 //! | `work` | what holds for all work that is under way: its names, what is out, its retries, its policies (13) |
 
@@ -78,6 +78,7 @@ mod mark;
 mod members;
 mod merging;
 mod mission_change;
+mod no_progress;
 mod notice;
 mod outcome;
 mod payload;
@@ -87,7 +88,6 @@ mod remedies;
 mod rounds;
 mod routes;
 mod seen_before;
-mod signature;
 #[cfg(any(test, feature = "testing"))]
 pub mod simulation;
 mod stages;

@@ -173,7 +173,7 @@ pub fn load(source: &Source, layers: &Layers) -> Result<Loaded, Report> {
 }
 
 /// Warns of files that checks go by and nobody makes, each with the number of its task: whether one is there is for others to see.
-pub fn unnamed(source: &Source, found: Vec<(usize, String)>) -> Vec<Diagnostic> {
+pub fn warn_of_missing_files(source: &Source, found: Vec<(usize, String)>) -> Vec<Diagnostic> {
     let Ok(text) = source.text() else {
         return Vec::new();
     };

@@ -108,7 +108,7 @@ pub fn idle_patterns(plan: &Plan, key: &str, scope: &Scope, marks: &FileMarks) -
 
 /// Files that judging commands go by, that are not there, and that the mission has nobody make, each with the number of the task.
 /// Blocks.
-pub fn unnamed(plan: &Plan) -> Vec<(usize, String)> {
+pub fn files_nobody_makes(plan: &Plan) -> Vec<(usize, String)> {
     let is_named = |path: &Path| {
         plan.selected_ids().any(|id| {
             let inner = path.strip_prefix(plan.shared_workspace_of(id)).ok();

@@ -142,7 +142,7 @@ impl Protection {
             let link = real(link);
             !link.ancestors().skip(1).any(|above| paths.contains(above))
         });
-        let not_held = not_held.told(&self.root, most);
+        let not_held = not_held.into_sentences(&self.root, most);
         ReadOnly { paths, not_held }
     }
 }
@@ -194,7 +194,7 @@ impl NotHeld {
         }
     }
 
-    fn told(mut self, root: &Path, most: usize) -> Vec<String> {
+    fn into_sentences(mut self, root: &Path, most: usize) -> Vec<String> {
         self.links.retain(|link| !self.missing.contains(link));
         let reasons = [
             (

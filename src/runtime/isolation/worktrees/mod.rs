@@ -13,7 +13,7 @@
 //! | `difference` | what a task did, as it differs from what it began with |
 //! | `folders` | the folders that isolated tasks work in: how each is made, and what it has beside what git follows |
 //! | `hidden` | what hidden checks keep out of the folders of workers, and how such a check sees it all the same |
-//! | `looks` | trees and folders for looks at tests that the work of a task changed |
+//! | `look_folders` | trees and folders for looks at tests that the work of a task changed |
 //! | `merge` | what a task did becomes a commit, and what was accepted is merged |
 //! | `unmerged` | what git calls unmerged, in words; links that lead out of a repository |
 //! | `user_repository` | the repository of the user: read when a run begins, and written to once, at its end |
@@ -40,7 +40,7 @@ use user_repository::User;
 mod difference;
 mod folders;
 mod hidden;
-mod looks;
+mod look_folders;
 mod merge;
 #[cfg(test)]
 mod random_changes_tests;
@@ -50,7 +50,7 @@ mod unmerged;
 mod user_repository;
 
 pub use difference::NotCommitted;
-pub use looks::Sides;
+pub use look_folders::Sides;
 
 /// The reference of the commit that the run began with.
 const START: &str = "refs/quorum/start";

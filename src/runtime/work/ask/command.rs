@@ -6,7 +6,7 @@ use crate::agents::preset::CommandAgent;
 use crate::executor::command::CommandJob;
 use crate::executor::error::WorkError;
 use crate::executor::runner::CommandOwner;
-use crate::executor::spool::write_told;
+use crate::executor::spool::write_request;
 use crate::executor::task_command::CommandWork;
 use crate::review::judgement::Judgement;
 use crate::review::verdict::JudgeReply;
@@ -52,7 +52,10 @@ impl Call {
             digest: Digest::of(asked.prompt.joined().as_bytes()),
         };
         let review = self.path(AskFile::Review);
-        let review = asked.review.map(|json| write_told(&review, &json)).transpose()?;
+        let review = asked
+            .review
+            .map(|json| write_request(&review, &json))
+            .transpose()?;
         let takes_schema = agent.by.as_ref().is_some_and(|by| !by.preset.schema.is_empty());
         let schema = self
             .schema()
@@ -60,7 +63,7 @@ impl Call {
             .map(|schema| schema.to_string());
         let schema = schema.map(|text| {
             let file = self.path(AskFile::Schema);
-            write_told(&file, text.as_bytes()).map(|_| (text, file))
+            write_request(&file, text.as_bytes()).map(|_| (text, file))
         });
         let files = (request, review, schema.transpose()?);
         let purpose = self.purpose.as_str();

@@ -5,8 +5,8 @@ use crate::domain::{
 };
 use crate::engine::event::{DependencyStep, Event, HoldEvent, TaskEvent};
 use crate::engine::mark::Mark;
+use crate::engine::no_progress::signature;
 use crate::engine::payload::{Deferral, FileFact, StageReport};
-use crate::engine::signature::signature;
 use crate::engine::stages::FLAKY;
 use crate::engine::state::{
     APPROVED, ApprovalDecision, Attempt, BelowBar, Course, End, Feedback, Hold, HumanDecision, Lifecycle,

@@ -16,7 +16,7 @@ use crate::mission::model::FinalChecks;
 
 use super::ending::{finish, is_over};
 use super::redo;
-use super::regressed::{order, places};
+use super::rework_order::{order, places};
 use super::transaction::Transaction;
 
 /// Files as they are recorded by acceptance.

@@ -16,7 +16,6 @@
 //! | `deferral` | limits of subscriptions that reset, pauses between attempts (4, 13) |
 //! | `delegation` | sub-tasks that an agent hands on to others (12) |
 //! | `dependencies` | what becomes of a task whose dependency failed (11) |
-//! | `transaction` | events about one task, decided in several steps on a state that follows |
 //! | `due` | what follows when a timer is due |
 //! | `ending` | the end of a session: nothing left to do, the wait for a person, mission score and its threshold (14, 20) |
 //! | `evidence` | files that are noted before a turn, and what it is seen to have done to them (1, 6) |
@@ -32,13 +31,14 @@
 //! | `pipeline` | the way of one attempt through its stages: the only place that acts on what a stage wants, asks a judge once more (6) |
 //! | `questions` | what an agent asks instead of working, what it says does not hold, and who answers (5, 17) |
 //! | `redo` | `--retry-failed` and `--redo`: failed and done work tried again by a person's word (5) |
-//! | `regressed` | in which order work is done again that did not stand (6) |
 //! | `request` | work that is asked for: who is asked, what is run, who is asked once more (13) |
 //! | `resume` | a later session: turns that were lost or adopted, judges that are asked again (22) |
+//! | `rework_order` | in which order work is done again that did not stand (6) |
 //! | `routes` | verifications as nodes: which edge a verdict takes, what is sent back (10) |
 //! | `schedule` | what has become due, in its order; who gets the free slots (5, 11, 14) |
 //! | `side_effects` | only a person makes such an agent act again (5) |
 //! | `sla` | deadlines: warnings, and what follows when they pass (14) |
+//! | `transaction` | events about one task, decided in several steps on a state that follows |
 //! | `turns` | a worker's turns: prompt, spawn, exit, loss, repeated requests (4, 5, 13) |
 //! | `worst_case` | the most that a task may take by these rules |
 
@@ -70,9 +70,9 @@ mod operator;
 mod pipeline;
 mod questions;
 mod redo;
-mod regressed;
 mod request;
 mod resume;
+mod rework_order;
 mod routes;
 mod schedule;
 mod side_effects;

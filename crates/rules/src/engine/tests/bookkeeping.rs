@@ -8,7 +8,7 @@ use crate::domain::{
 };
 use crate::engine::TurnEnd;
 use crate::engine::mark::Mark;
-use crate::engine::signature::signature;
+use crate::engine::no_progress::signature;
 use crate::engine::state::{Judging, TaskState};
 use crate::engine::{
     AfterScan, BudgetEvent, Effect, Event, FileFact, HoldEvent, Job, JobEnd, StageReport, TaskEvent,

@@ -4,7 +4,7 @@ use crate::domain::{
     Answer, AskId, Cause, CriterionGrade, Digest, DimensionScore, FailureClass, Millis, OutcomeClass, Points,
     Purpose, RunId, Stage, TaskId, Timestamp, TurnId, Verdict,
 };
-use crate::engine::signature::signature;
+use crate::engine::no_progress::signature;
 use crate::engine::state::Lifecycle;
 use crate::engine::{
     AskReply, CheckResult, Command, Effect, Event, Exit, FORMAT, Fact, FileFact, FileRef, Job, JobEnd,
