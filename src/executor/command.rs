@@ -166,6 +166,8 @@ pub enum GivenUp {
     },
     /// The program had said that nothing more is to come, and did not end.
     Over,
+    /// The program has said nothing for so long.
+    Silent(Millis),
 }
 
 /// The question to an agent: its prompt, maybe the same as JSON, and the JSON Schema that its reply is to keep,

@@ -11,10 +11,10 @@ use crate::agents::secrets::Secrets;
 use crate::test_clock::scaled;
 use rules::domain::{Millis, TurnId};
 use rules::mission::model::Preset;
-use supervisor::{Client, ProcessIdentity, SupervisorCommand};
+use supervisor::{ProcessIdentity, SupervisorCommand};
 
 use super::command::{GRACE, GivenUp};
-use super::runner::Runner;
+use super::runner::{Runner, identity_of};
 
 /// How often programs at work are to be looked at.
 pub const LOOK: Duration = Duration::from_secs(1);
@@ -200,18 +200,14 @@ impl WatchedProgram {
 
 impl ProgramWatch {
     /// The programs of agents that presets read, each to be [looked at](WatchedProgram::look); `None` while that is done.
-    pub fn begin(&mut self, runner: &Runner, supervisor: &ProcessIdentity) -> Option<WatchedPrograms> {
+    pub fn begin(&mut self, runner: &Runner) -> Option<WatchedPrograms> {
         let mut programs = self.0.take()?;
         programs.retain(|key, _| runner.is_at_work(*key));
         for (key, owner, process, outputs) in runner.programs() {
             if outputs.given_up.is_some() {
                 programs.remove(&key);
             } else if let (Some(preset), Some(process)) = (&outputs.preset, process) {
-                let process = ProcessIdentity {
-                    pid: process.pid,
-                    start_time: process.start_time,
-                    boot_id: supervisor.boot_id.clone(),
-                };
+                let process = identity_of(process);
                 let watched =
                     || WatchedProgram::of(preset, owner.as_turn(), process, outputs.secrets.clone());
                 programs.entry(key).or_insert_with(watched);
@@ -220,7 +216,7 @@ impl ProgramWatch {
         Some(programs)
     }
 
-    /// Takes programs that were looked at: `tell` hears what turns do, and whoever waits for too long, or does not end behind
+    /// Takes programs that were looked at: `tell` hears what turns do, `send` reaches the supervisor, and whoever waits for too long, or does not end behind
     /// its last word, is ended.
     ///
     /// # Errors
@@ -229,7 +225,7 @@ impl ProgramWatch {
         &mut self,
         programs: WatchedPrograms,
         runner: &mut Runner,
-        supervisor: &mut Client,
+        mut send: impl FnMut(SupervisorCommand) -> io::Result<()>,
         mut tell: impl FnMut(TurnId, String),
     ) -> io::Result<()> {
         for (&key, watched) in self.0.insert(programs) {
@@ -238,11 +234,11 @@ impl ProgramWatch {
             }
             // Of what is no file the supervisor tells.
             let from = watched.read[0];
-            supervisor.send(&SupervisorCommand::Peek { key, from })?;
+            send(SupervisorCommand::Peek { key, from })?;
             if let Some(why) = watched.given_up.take() {
                 runner.give_up(key, why);
                 let grace_ms = GRACE.0;
-                supervisor.send(&SupervisorCommand::Terminate { key, grace_ms })?;
+                send(SupervisorCommand::Terminate { key, grace_ms })?;
             }
         }
         Ok(())

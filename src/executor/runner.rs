@@ -8,7 +8,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use rules::domain::{AgentId, AskId, TaskId, TurnId};
 use rules::engine::{ProcessRef, WorkKind, policy};
-use supervisor::{ChildExit, Client, MountPlan, Spawn, SupervisorCommand};
+use supervisor::{ChildExit, Client, MountPlan, ProcessIdentity, Spawn, SupervisorCommand};
 
 use super::command::{CommandEnd, CommandJob, CommandOutputs, GivenUp};
 use super::error::WorkError;
@@ -70,8 +70,12 @@ impl CommandOwner {
 /// The variable of the folder for temporary files.
 const TEMPORARY: &str = "TMPDIR";
 
-/// The continuation of a command, called with its end. May block.
-pub type Then = Box<dyn FnOnce(CommandEnd) + Send>;
+/// Hands the end of a command on to whoever waits for it. Blocks, but for a turn.
+type Then = Box<dyn FnOnce(EndedCommand) + Send>;
+
+/// The end of a turn's command, whose outputs are not looked at yet: whoever waits for it has more to look at. Nothing comes
+/// where the command is not wanted any more.
+pub type TurnExit = oneshot::Receiver<EndedCommand>;
 
 /// A command that is to be started.
 pub struct CommandRequest {
@@ -81,15 +85,6 @@ pub struct CommandRequest {
 }
 
 impl CommandRequest {
-    /// A worker's turn. Its end is the loop's, which has more to look at than its outputs.
-    pub fn turn(turn: TurnId, job: CommandJob) -> Self {
-        Self {
-            job,
-            owner: CommandOwner::Turn(turn),
-            then: None,
-        }
-    }
-
     /// One whose end somebody waits for.
     pub fn awaited(
         owner: CommandOwner,
@@ -97,7 +92,8 @@ impl CommandRequest {
     ) -> (Self, impl Future<Output = CommandEnd> + Send + use<>) {
         let (reply, end) = oneshot::channel();
         // Who no longer waits does not want to know.
-        let then: Then = Box::new(move |end| drop(reply.send(end)));
+        let then: Then =
+            Box::new(move |ended: EndedCommand| drop(reply.send(ended.outputs.end(ended.result))));
         let nobody = |_| CommandEnd::not_started("there is nobody left to start it");
         let end = async move { end.await.unwrap_or_else(nobody) };
         let then = Some(then);
@@ -126,9 +122,9 @@ impl CommandRequest {
     #[must_use]
     pub fn holding(mut self, held: impl Send + 'static) -> Self {
         self.then = self.then.map(|then| -> Then {
-            Box::new(|end| {
+            Box::new(|ended| {
                 drop(held);
-                then(end);
+                then(ended);
             })
         });
         self
@@ -173,12 +169,22 @@ pub struct EndedCommand {
 }
 
 impl EndedCommand {
-    /// Hands the end on to whoever asked for the command. Blocks.
-    pub fn finish(self) {
-        if let Some(then) = self.then {
-            then(self.outputs.end(self.result));
+    /// Hands the end on to whoever asked for the command, who looks at the outputs of a turn; those of others are read before, on a
+    /// thread of their own.
+    pub fn finish(mut self) {
+        match self.then.take() {
+            Some(then) if self.owner.as_turn().is_some() => then(self),
+            Some(then) => drop(tokio::task::spawn_blocking(|| then(self))),
+            None => {}
         }
     }
+}
+
+/// Whoever waits for the end of a turn's command, at both ends.
+fn unread() -> (Then, TurnExit) {
+    let (reply, exit) = oneshot::channel();
+    // Who no longer waits does not want to know.
+    (Box::new(move |ended| drop(reply.send(ended))), exit)
 }
 
 struct Started {
@@ -238,18 +244,26 @@ impl Runner {
     }
 
     /// Takes over a turn that an earlier session had started.
-    pub fn adopt(&mut self, key: u64, turn: TurnId, process: ProcessRef, outputs: CommandOutputs) {
+    pub fn adopt(
+        &mut self,
+        key: u64,
+        turn: TurnId,
+        process: Option<ProcessRef>,
+        outputs: CommandOutputs,
+    ) -> TurnExit {
+        let (then, exit) = unread();
         self.is_taken_up_to(key);
         self.started.insert(
             key,
             Started {
                 owner: CommandOwner::Turn(turn),
-                process: Some(process),
+                process,
                 outputs,
-                then: None,
+                then: Some(then),
                 again: None,
             },
         );
+        exit
     }
 
     /// Names that the supervisor knows already are not given again.
@@ -324,16 +338,33 @@ impl Runner {
     /// A command is ended before its time, because of what it said.
     pub fn give_up(&mut self, key: u64, why: GivenUp) {
         if let Some(started) = self.started.get_mut(&key) {
-            started.outputs.given_up = Some(why);
+            started.outputs.given_up.get_or_insert(why);
         }
     }
 
-    /// The processes of the tools that a turn uses now.
-    pub fn tools_of(&self, turn: TurnId) -> impl Iterator<Item = &ProcessRef> {
-        let tools = self.started.values();
-        tools
-            .filter(move |started| started.owner == CommandOwner::Tool(turn))
+    /// The process of a turn, and those of the tools that it uses now.
+    pub fn processes_of(&self, turn: TurnId) -> Vec<ProcessIdentity> {
+        let started = self.started.values();
+        let parts = started.filter(|started| started.owner.turn() == Some(turn));
+        parts
             .filter_map(|started| started.process.as_ref())
+            .map(identity_of)
+            .collect()
+    }
+
+    /// The processes of turns.
+    pub fn turn_processes(&self) -> impl Iterator<Item = (TurnId, ProcessRef)> {
+        let started = self.started.values();
+        started.filter_map(|started| Some((started.owner.as_turn()?, started.process.clone()?)))
+    }
+}
+
+/// A process of this boot.
+pub fn identity_of(process: &ProcessRef) -> ProcessIdentity {
+    ProcessIdentity {
+        pid: process.pid,
+        start_time: process.start_time,
+        boot_id: supervisor::this_boot(),
     }
 }
 
@@ -357,6 +388,14 @@ impl Commands {
         let (request, end) = CommandRequest::awaited(owner, job);
         self.start(request);
         end
+    }
+
+    /// Runs the command of a worker's turn.
+    pub fn turn(&self, turn: TurnId, job: CommandJob) -> TurnExit {
+        let (then, exit) = unread();
+        let (owner, then) = (CommandOwner::Turn(turn), Some(then));
+        self.start(CommandRequest { job, owner, then });
+        exit
     }
 
     /// Hands in a command.

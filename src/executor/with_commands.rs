@@ -52,15 +52,15 @@ pub async fn with_commands<T>(
                     | SupervisorEvent::Farewell => None,
                 },
                 _ = looks.tick() => {
-                    if let Some(mut looked_at) = programs.begin(&runner, supervisor.identity()) {
+                    if let Some(mut looked_at) = programs.begin(&runner) {
                         looked_at.values_mut().for_each(WatchedProgram::look);
-                        programs.end(looked_at, &mut runner, &mut supervisor, |_, _| {})?;
+                        programs.end(looked_at, &mut runner, |command| supervisor.send(&command), |_, _| {})?;
                     }
                     None
                 }
             };
             if let Some(ended) = ended {
-                tokio::task::spawn_blocking(|| ended.finish());
+                ended.finish();
             }
         }
     };

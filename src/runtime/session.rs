@@ -3,6 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | `clock` | the clock of a session: it hands the engine the timers whose moment has come |
+//! | `commands` | commands of a session below its supervisor, and what their ends mean to the loop |
 //! | `control` | `control.sock`: commands of people to the live session |
 //! | `effects` | performs effects: each becomes a process, a request or a look at files |
 //! | `end` | the end of a session that ended in order |
@@ -13,9 +14,10 @@
 //! | `other_runs` | commands for the other runs of the state folder while this session holds its lock |
 //! | `signals` | SIGINT, SIGTERM, and SIGHUP of a terminal that was closed |
 //! | `snapshots` | when `state.json` is written |
-//! | `stall_detector` | agents without output or a word for longer than their threshold (5) |
+//! | `turns` | turns are begun, taken over and ended before their time |
 
 pub mod clock;
+mod commands;
 pub mod control;
 pub mod effects;
 mod end;
@@ -26,7 +28,7 @@ pub mod observer;
 pub mod other_runs;
 pub mod signals;
 pub mod snapshots;
-pub mod stall_detector;
+mod turns;
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -42,13 +44,13 @@ use crate::store::{FsLog, Journal, OperatorKey, RunFolder};
 use crate::test_clock::scaled;
 use rules::domain::{OutcomeClass, Timestamp};
 use rules::engine::{
-    self, Effect, Event, Fact, Prompt, RunPhase, State, StopCause, TurnEvent, TurnUpdate, WorkId,
-    pending_effects,
+    self, Effect, Event, Fact, Prompt, RunPhase, State, StopCause, TurnEvent, TurnUpdate, pending_effects,
 };
 use supervisor::ProcessIdentity;
 
 use crate::runtime::isolation::git;
 use crate::runtime::isolation::protection::{Protection, ReadBefore};
+use crate::runtime::isolation::watch::frozen;
 use crate::runtime::isolation::worktrees::Worktrees;
 use crate::runtime::outside::operator;
 use crate::runtime::recovery::adopt::Adopted;
@@ -56,6 +58,7 @@ use crate::runtime::recovery::foreign_runs::ForeignRuns;
 use crate::runtime::recovery::supervision;
 use crate::runtime::work::agent_backends::AgentBackends;
 use crate::runtime::work::context::{Message, WorkContext};
+use crate::runtime::work::program_looks::look_at_programs;
 use crate::runtime::work::seen_on::SeenOn;
 use clock::Clock;
 use control::{ControlAnswer, ControlRequest, ControlSocket, PendingCommand};
@@ -165,6 +168,8 @@ impl Session {
             folder: setup.folder.clone(),
             commands,
             protection: Arc::new(Protection::none()),
+            frozen: frozen(&setup.folder),
+            messages: Arc::default(),
             at_work: Arc::default(),
             ended: Arc::default(),
             sender,
@@ -290,9 +295,6 @@ impl Session {
     fn look(&mut self, inputs: &mut Vec<Fact>, taken: &mut Vec<PathBuf>) {
         self.look_into_inbox(inputs, taken);
         inputs.extend(self.foreign_runs.look());
-        self.executor.listen(inputs);
-        self.executor.look_for_silence(&self.state, inputs);
-        self.executor.look_at_programs();
     }
 
     /// The work that is done now and then, whatever happens.
@@ -353,6 +355,7 @@ impl Session {
         let loosened = loosened.filter(|found| found.is_beneath);
         beginning.extend(loosened.map(|found| Fact::Warn(found.words())));
         self.executor.adopt(&self.state, adopted, &mut beginning);
+        tokio::spawn(look_at_programs(self.executor.context.clone()));
         // What became due while the run had no session comes before anything is concluded from the state.
         beginning.extend(clock.due(&self.state, Timestamp::now()));
         beginning.extend(self.executor.drain_dead_letters());
@@ -455,14 +458,11 @@ impl Session {
             Message::Fact(input) => inputs.push(input),
             // It may have been written meanwhile, and be in use.
             Message::Due(Effect::PreparePrompt(turn)) if !engine::waits_for_prompt(&self.state, turn) => {}
-            Message::ProgramsSeen(programs) => self.executor.programs_seen(programs, inputs)?,
+            Message::ToSupervisor(command) => self.executor.send(&command)?,
             Message::Due(effect) => due.push(effect),
-            Message::Turn(turn) if self.executor.stopping || !self.state.is_out(WorkId::turn(turn)) => {}
-            Message::Turn(turn) => self.executor.run_turn(&self.state, turn)?,
             // Whoever stops has the commands ended that it would have come from.
             Message::Broken(_) if self.executor.stopping => {}
             Message::Broken(why) => return Err(RunError::Folder(why)),
-            Message::Worked(end) => self.executor.worked(&self.state.plan, end),
         }
         Ok(())
     }

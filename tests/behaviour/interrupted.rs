@@ -4,6 +4,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Signal, kill_process};
 use serde_json::json;
+use wiremock::matchers::path;
+use wiremock::{Mock, MockServer, ResponseTemplate};
 
 use crate::support::events::is;
 use crate::support::journal;
@@ -91,6 +93,36 @@ fn false_green_16_a_signal_ends_the_run_as_interrupted_and_resumable() {
         workspace.quorum(&["status", "--exit-code"]).exits(code);
         assert_resumes_to_the_end(&workspace, &[1, 2]);
     }
+}
+
+#[test]
+fn a_signal_does_not_wait_for_a_turn_whose_request_is_to_be_repeated() {
+    // The server lives on a thread of its own; only asking it needs a runtime.
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime can be made");
+    let server = runtime.block_on(async {
+        let server = MockServer::start().await;
+        let busy = ResponseTemplate::new(503).insert_header("retry-after", "20");
+        Mock::given(path("/api/chat")).respond_with(busy).mount(&server).await;
+        server
+    });
+    let mission = "
+name: busy
+agents: {w: {adapter: ollama, baseUrl: '@server', model: m}}
+tasks: [{title: work, assignTo: w}]
+settings: {evaluate: false}
+";
+    let workspace = Workspace::with(&mission.replace("@server", &server.uri()));
+    let running = workspace.start(&["run", "mission.yaml"]);
+    wait_for("the first request", || {
+        runtime.block_on(server.received_requests()).is_some_and(|asked| !asked.is_empty())
+    });
+    std::thread::sleep(Duration::from_millis(500));
+    let begin = Instant::now();
+    running.signal(Signal::TERM);
+    running.finish().exits(143);
+    assert!(begin.elapsed() < Duration::from_secs(15), "it waited for the pause");
+    assert_eq!(workspace.status()["resumable"], true);
 }
 
 #[test]

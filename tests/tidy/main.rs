@@ -407,7 +407,8 @@ fn each_module_begins_with_a_table_of_its_files() {
 }
 
 /// Where each kind of work begins whose way the page draws.
-const DRAWN: [(&str, &str); 2] = [("work/jobs.rs", "check"), ("work/ask.rs", "ask")];
+const DRAWN: [(&str, &str); 3] =
+    [("work/jobs.rs", "check"), ("work/ask.rs", "ask"), ("work/turn.rs", "turn")];
 
 #[test]
 fn the_drawings_of_the_architecture_page_name_what_is_there() {

@@ -4,12 +4,10 @@
 //! What stands in them is written into the spool before the turn starts, and the journal vouches for that record. The
 //! end of the turn is held against it, whichever session sees it. The frozen mission is watched for every turn.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::executor::error::WorkError;
-use crate::executor::runner::CommandOwner;
 use crate::executor::spool::{read_tail, write_sealed};
 use crate::executor::task_command::TaskCommands;
 use crate::review::snapshot::{FileMarks, MOST_READ, Scope, Stamp, changes, difference, look};
@@ -21,9 +19,8 @@ use rules::judging::touched::{self, TestPatterns};
 use rules::mission::{Plan, SubTask};
 
 use super::file_records::{FileRecord, carried, cut, folders, read_record, tests_of, touched};
-use super::protection::{Protection, ReadBefore, SeenFiles, protected_scopes};
+use super::protection::{Protection, SeenFiles, protected_scopes};
 use super::worktrees::{NotCommitted, Worktrees};
-use crate::runtime::session::effects::Executor;
 use crate::runtime::work::at_work::{Activity, Presence};
 use crate::runtime::work::context::{Undone, WorkContext, blocking};
 
@@ -31,18 +28,14 @@ use crate::runtime::work::context::{Undone, WorkContext, blocking};
 const LARGEST_RECORD: u64 = 64 * 1024 * 1024;
 
 /// The state before a turn, which its files are held against once it ends.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct TurnBaseline {
-    noted: Option<(PathBuf, FileRef)>,
-    /// The record of files before the first turn.
-    first: Option<(PathBuf, FileRef)>,
+    files: NotedFiles,
     missions: Vec<Option<Stamp>>,
     /// The state of what is protected by default.
-    pub by_default: SeenFiles,
+    by_default: SeenFiles,
     /// How many parts of judging had begun.
     judgings: u64,
-    /// The commits of a task in a worktree before the turn.
-    committed: Committed,
     /// Tells, as long as it lives, that the turn is at work.
     _presence: Arc<Presence>,
 }
@@ -67,204 +60,156 @@ pub async fn record_before_turn(
     })
 }
 
-impl Executor {
-    /// Remembers what a turn that is starting, or was taken over, is held against.
-    pub fn remember(&mut self, state: &State, turn: TurnId) {
-        let by_default = self.context.protection.by_default(turn.task);
-        self.remember_with(state, turn, by_default);
-    }
+/// The records of files that a turn is held against, and its commits.
+#[derive(Debug, Clone)]
+pub struct NotedFiles {
+    turn: TurnId,
+    /// Whether mounts hold files for it.
+    is_confined: bool,
+    noted: Option<(PathBuf, FileRef)>,
+    /// The record of files before the first turn.
+    first: Option<(PathBuf, FileRef)>,
+    /// The commits of a task in a worktree before the turn.
+    committed: Committed,
+}
 
-    /// Remembers the state before a turn that was at work before the session began.
-    pub fn remember_kept(&mut self, state: &State, turn: TurnId) {
-        let by_default = self
-            .context
-            .protection
-            .on_record(state)
-            .unwrap_or_else(|| self.context.protection.by_default(turn.task));
-        self.remember_with(state, turn, by_default);
-    }
-
-    /// Looks at all that is to be protected while the session lives, before anything works. Blocks.
-    pub fn protect(&mut self, state: &State, first: &Fact, read: &ReadBefore) -> Vec<Fact> {
-        let options = state.options_of(first);
-        let taken = Protection::take((state, options), read, self.context.folder.state_folder().path());
-        self.context.protection = Arc::new(taken.protection);
-        let warnings = taken.warnings.into_iter().map(Fact::Warn);
-        let noted = taken.to_note.map(Fact::ProtectionNoted);
-        noted.into_iter().chain(warnings).collect()
-    }
-
-    fn remember_with(&mut self, state: &State, turn: TurnId, mut by_default: SeenFiles) {
-        let is_confined = self.confiner.holds(&state.plan, CommandOwner::Turn(turn));
-        by_default.is_confined = is_confined;
-        let noted = state.task(turn.task).course.evidence.noted.as_deref();
-        let path = |noted: &FileSnapshot| self.context.folder.spool_file(&SpoolName::Before(noted.turn));
-        let mut at_work = self.context.at_work();
-        let before = TurnBaseline {
-            noted: noted.map(|noted| (path(noted), noted.file.clone())),
-            first: state
-                .first_noted(turn.task)
-                .map(|noted| (path(noted), noted.file.clone())),
-            missions: stamps(&self.frozen),
-            by_default,
-            judgings: at_work.judgings,
-            committed: state.committed(turn.task),
-            _presence: at_work.enter(turn.task, Activity::Turn, is_confined),
+impl NotedFiles {
+    /// What the engine knows of a turn and those before it.
+    pub fn of(state: &State, folder: &RunFolder, turn: TurnId, is_confined: bool) -> Self {
+        let task = turn.task;
+        let record = |noted: &FileSnapshot| {
+            let path = folder.spool_file(&SpoolName::Before(noted.turn));
+            (path, noted.file.clone())
         };
-        at_work.newest_plan = Some(state.plan.clone());
-        drop(at_work);
-        self.before.insert(turn, before);
-    }
-
-    /// The state of the frozen missions, and of the files if they are to be looked at, which blocks.
-    pub fn after(&mut self, turn: TurnId) -> After {
-        let before = self.before.remove(&turn);
-        let now = stamps(&self.frozen);
-        let is_same = before.as_ref().is_none_or(|before| before.missions == now);
-        let WorkContext {
-            protection,
-            worktrees,
-            ..
-        } = self.context.clone();
-        let mut at_work = self.context.at_work();
-        let of_others = at_work.made_by_others(turn.task);
-        let looked_at = at_work.enter(turn.task, Activity::Look, false);
-        let touched = before
-            .as_ref()
-            .filter(|before| !protection.is_as_seen(&before.by_default))
-            .map(|before| Touched {
-                before: before.by_default.clone(),
-                of_others,
-                checked: at_work.is_judging() || before.judgings != at_work.judgings,
-            });
-        After {
-            looked_at,
-            protection,
-            touched,
-            worktrees,
-            committed: before
-                .as_ref()
-                .map(|before| before.committed.clone())
-                .unwrap_or_default(),
-            first: before.as_ref().and_then(|before| before.first.clone()),
-            noted: before.and_then(|before| before.noted),
-            mission: (!is_same).then(|| "the frozen mission of the run was changed".to_owned()),
+        let noted = state.task(task).course.evidence.noted.as_deref();
+        Self {
+            turn,
+            is_confined,
+            noted: noted.map(record),
+            first: state.first_noted(task).map(record),
+            committed: state.committed(task),
         }
     }
 }
 
-/// A mission that is frozen in a run's folder.
-#[derive(Debug)]
-pub struct Frozen {
-    path: PathBuf,
-    /// Held open, which spares looking for it twice a turn: that it was written to, removed or replaced shows in its own
-    /// times. `None` if it could not be opened.
-    file: Option<File>,
-}
+impl TurnBaseline {
+    /// Remembers what a turn that is starting, or was taken over, is held against. `known` is what is protected by default as
+    /// an earlier session saw it.
+    pub fn take(context: &WorkContext, files: NotedFiles, known: Option<SeenFiles>) -> Self {
+        let NotedFiles {
+            turn, is_confined, ..
+        } = files;
+        let mut by_default = known.unwrap_or_else(|| context.protection.by_default(turn.task));
+        by_default.is_confined = is_confined;
+        let mut at_work = context.at_work();
+        Self {
+            files,
+            missions: stamps(&context.frozen),
+            by_default,
+            judgings: at_work.judgings,
+            _presence: at_work.enter(turn.task, Activity::Turn, is_confined),
+        }
+    }
 
-impl Frozen {
-    fn stamp(&self) -> Option<Stamp> {
-        let found = match &self.file {
-            Some(file) => file.metadata(),
-            None => std::fs::symlink_metadata(&self.path),
-        };
-        Some(Stamp::of(&found.ok()?))
+    /// What is to be looked at now that the turn has ended. Blocks.
+    pub fn after(self, context: &WorkContext) -> After<'_> {
+        let task = self.files.turn.task;
+        let is_touched = !context.protection.is_as_seen(&self.by_default);
+        let mut at_work = context.at_work();
+        After {
+            context,
+            is_touched,
+            of_others: at_work.made_by_others(task),
+            checked: at_work.is_judging() || self.judgings != at_work.judgings,
+            _presence: at_work.enter(task, Activity::Look, false),
+            before: self,
+        }
     }
 }
 
 /// The missions that are frozen in a run's folder.
-pub fn frozen(folder: &RunFolder) -> Vec<Frozen> {
-    (1..)
-        .map(|number| folder.mission(number))
-        .take_while(|path| path.exists())
-        .map(|path| Frozen {
-            file: File::open(&path).ok(),
-            path,
-        })
-        .collect()
+pub fn frozen(folder: &RunFolder) -> Arc<[PathBuf]> {
+    let paths = (1..).map(|number| folder.mission(number));
+    paths.take_while(|path| path.exists()).collect()
 }
 
-fn stamps(frozen: &[Frozen]) -> Vec<Option<Stamp>> {
-    frozen.iter().map(Frozen::stamp).collect()
-}
-
-/// Something has touched what is protected by default while a turn worked.
-struct Touched {
-    before: SeenFiles,
-    /// The files that others at work are to make.
-    of_others: Vec<PathBuf>,
-    checked: bool,
-}
-
-impl Touched {
-    /// The changes to protected files, one sentence each. Blocks.
-    fn changes(&self, protection: &Protection, plan: &Plan, task: TaskId) -> Vec<String> {
-        protection.after_turn(plan, task, &self.before, &self.of_others, self.checked)
-    }
+/// When each file was changed last; `None` for one that is gone.
+fn stamps(files: &[PathBuf]) -> Vec<Option<Stamp>> {
+    let stamp = |path| Some(Stamp::of(&std::fs::symlink_metadata(path).ok()?));
+    files.iter().map(stamp).collect()
 }
 
 /// How much of what a turn printed is searched for writes that were refused, in bytes from its end.
 const LAST_PRINTED: u64 = 256 << 10;
 
 /// The looks that are due when a turn has ended.
-pub struct After {
+pub struct After<'c> {
+    context: &'c WorkContext,
+    before: TurnBaseline,
+    /// Whether something has touched what is protected by default.
+    is_touched: bool,
+    /// The files that others at work are to make.
+    of_others: Vec<PathBuf>,
+    /// Whether any part of judging was at work with the turn.
+    checked: bool,
     /// Tells, as long as it lives, that the files of this task are not looked at yet.
-    looked_at: Arc<Presence>,
-    protection: Arc<Protection>,
-    worktrees: Worktrees,
-    committed: Committed,
-    touched: Option<Touched>,
-    noted: Option<(PathBuf, FileRef)>,
-    first: Option<(PathBuf, FileRef)>,
-    mission: Option<String>,
+    _presence: Arc<Presence>,
 }
 
-impl After {
+impl After<'_> {
     /// Whether nothing needs to be read for it.
     pub fn is_known(&self) -> bool {
-        self.noted.is_none() && self.touched.is_none()
+        self.before.files.noted.is_none() && !self.is_touched
     }
 
     /// Writes of protected files that were refused, by what the turn printed. Blocks.
     pub fn refused_writes(&self, plan: &Plan, task: TaskId, printed: [&Path; 2]) -> Vec<Box<str>> {
         // What cannot be read here is told where it is sealed.
         let texts = printed.map(|path| read_tail(path, LAST_PRINTED).unwrap_or_default());
-        self.protection.refused_writes(plan, task, &texts.join("\n"))
+        let protection = &self.context.protection;
+        protection.refused_writes(plan, task, &texts.join("\n"))
     }
 
     /// The changes of the turn, and which of the files that it wants sub-tasks to make are protected. Blocks.
-    pub fn seen(
-        self,
-        plan: &Plan,
-        folder: &RunFolder,
-        (task, sub_tasks): (TaskId, &mut [SubTask]),
-    ) -> Option<TurnFiles> {
-        self.protection.mark(plan, task, sub_tasks);
-        let noted = self.noted.as_ref();
+    pub fn seen(self, plan: &Plan, (task, sub_tasks): (TaskId, &mut [SubTask])) -> Option<TurnFiles> {
+        let WorkContext {
+            protection,
+            worktrees,
+            folder,
+            frozen,
+            ..
+        } = self.context;
+        let TurnBaseline {
+            files: known,
+            by_default,
+            ..
+        } = &self.before;
+        protection.mark(plan, task, sub_tasks);
+        let noted = known.noted.as_ref();
         let mut files = noted.map(|(path, record)| compare(plan, folder, task, path, record));
         if let Some(files) = files.as_mut().filter(|_| touched::is_wanted(plan, task)) {
-            files.tests = touched(plan, (folder, &self.worktrees), task, self.first.as_ref()).map(Box::new);
+            files.tests = touched(plan, (folder, worktrees), task, known.first.as_ref()).map(Box::new);
         }
         if plan.task(task).commits() {
-            let known = (&self.worktrees, &self.committed, &*self.protection);
+            let known = (worktrees, &known.committed, &**protection);
             commit(plan, known, task, files.get_or_insert_default());
         }
-        let touched = self
-            .touched
-            .map(|touched| touched.changes(&self.protection, plan, task));
-        if let Some(changes) = touched.filter(|changes| !changes.is_empty()) {
-            let protected = &mut files.get_or_insert_default().protected;
-            protected.extend(changes);
-            protected.sort();
-            protected.dedup();
+        if self.is_touched {
+            let changes = protection.after_turn(plan, task, by_default, &self.of_others, self.checked);
+            if !changes.is_empty() {
+                let protected = &mut files.get_or_insert_default().protected;
+                protected.extend(changes);
+                protected.sort();
+                protected.dedup();
+            }
         }
-        if let Some(change) = self.mission {
+        if self.before.missions != stamps(frozen) {
+            let change = "the frozen mission of the run was changed".to_owned();
             files.get_or_insert_default().protected.push(change);
         }
         if let Some(files) = &mut files {
             cut(&mut files.protected);
         }
-        drop(self.looked_at);
         files
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Every effect ends in one [`Fact`] or none. What ends on its own comes back over the supervisor or the channel.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::io;
 use std::time::Duration;
 
@@ -14,37 +14,32 @@ use crate::agents::transport::{CassetteCursor, Network, Transport};
 use crate::executor::command::GRACE;
 use crate::executor::error::WorkError;
 use crate::executor::probes::Grading;
-use crate::executor::program_watch::ProgramWatch;
-use crate::executor::runner::CommandOwner;
+use crate::executor::runner::{CommandOwner, Runner};
 use crate::executor::spool;
 use crate::store::SpoolName;
 use crate::test_clock::scaled;
 use rules::domain::{AgentId, Digest, TaskId, Timestamp, TurnId};
-use rules::engine::{
-    Effect, Fact, Job, ProcessRef, Prompt, State, SupervisorRef, TurnEnd, TurnUpdate, may_be_made,
-};
+use rules::engine::{Effect, Fact, Job, Prompt, State, SupervisorRef, may_be_made};
 use rules::mission::ApproverPlan;
 use supervisor::SupervisorCommand;
 
 use super::error::RunError;
-use super::stall_detector::StallDetector;
 use crate::runtime::isolation::confinement::Confiner;
-use crate::runtime::isolation::protection::PROGRAMS;
-use crate::runtime::isolation::watch::{Frozen, TurnBaseline, frozen, record_before_turn};
-use crate::runtime::recovery::adopt::{Adopted, Left};
+use crate::runtime::isolation::watch::record_before_turn;
+use crate::runtime::recovery::adopt::Left;
 use crate::runtime::work::agent_backends::{AgentBackends, AgentsWithoutTools};
-use crate::runtime::work::agent_messages::TurnProgress;
 use crate::runtime::work::audit::audit;
 use crate::runtime::work::baseline::baseline;
 use crate::runtime::work::context::{JobOrder, Message, Undone, WorkContext, blocking};
+use crate::runtime::work::dead_letters::{due_letters, filed, letters_of, try_again};
 use crate::runtime::work::jobs::{self, JobWork, ask_approver, check, finish, merge};
 use crate::runtime::work::looks::{look, sides};
-use crate::runtime::work::message_folders::MessageFolders;
 use crate::runtime::work::middleware;
+use crate::runtime::work::notices::{DeliveryContext, deliver, document, no_such_channel};
 use crate::runtime::work::scan::{IdleAnswer, artifacts, scan};
 use crate::runtime::work::stages::stage;
 use crate::runtime::work::upstream::Remembered;
-use crate::runtime::work::worker_prompt::{self, UpstreamOutputs};
+use crate::runtime::work::worker_prompt::{self, UpstreamOutputs, quoted};
 
 /// How many signs of life may be missing.
 const SIGNS_MISSED: u32 = 5;
@@ -56,26 +51,14 @@ pub struct Executor {
     /// The things by which work reaches the world.
     pub context: WorkContext,
     pub programs: AgentBackends,
-    /// The processes of running turns.
-    pub processes: BTreeMap<TurnId, ProcessRef>,
     /// Agents that are not offered tools any more.
     pub without_tools: AgentsWithoutTools,
     /// The rules for what the session's processes may see and change.
     pub confiner: Confiner,
-    /// The state of files before each turn in flight.
-    pub before: HashMap<TurnId, TurnBaseline>,
-    /// The frozen missions of the run.
-    pub frozen: Vec<Frozen>,
-    pub progress: TurnProgress,
-    /// Turns at work whose agents may fall silent.
-    pub stalls: StallDetector,
-    pub programs_at_work: ProgramWatch,
     /// The work that a stop ends, each with its effect.
     work: Vec<(Effect, AbortHandle)>,
     /// The deliveries of notifications that are under way.
     pub deliveries: Vec<AbortHandle>,
-    /// Folders for messages that no turn uses.
-    pub messages: MessageFolders,
     /// The outputs that were read for prompts.
     pub upstream: Remembered,
     /// The work on letters that are due to be tried again.
@@ -92,19 +75,12 @@ pub struct Executor {
 impl Executor {
     pub fn new(context: WorkContext, supervisor: supervisor::Client, programs: AgentBackends) -> Self {
         Self {
-            frozen: frozen(&context.folder),
             context,
             confiner: Confiner::default(),
-            before: HashMap::new(),
             programs,
-            processes: BTreeMap::new(),
             without_tools: AgentsWithoutTools::default(),
-            progress: TurnProgress::default(),
-            stalls: StallDetector::default(),
-            programs_at_work: ProgramWatch::default(),
             work: Vec::new(),
             deliveries: Vec::new(),
-            messages: MessageFolders::default(),
             upstream: Remembered::default(),
             draining: None,
             letters_due: Vec::new(),
@@ -156,7 +132,7 @@ impl Executor {
     }
 
     /// Composes and writes the prompt of a turn of what it quotes. Not synced: after a power loss the turn is lost with it and starts with a new one.
-    pub fn write_prompt(
+    fn write_prompt(
         &mut self,
         state: &State,
         turn: TurnId,
@@ -185,43 +161,75 @@ impl Executor {
     }
 
     /// Writes the prompts that are due, and takes them out of what is due: each is a fact at once, so that its turn starts with
-    /// the same commit, but for those that quote so much that it is read beside the loop. Harmless to repeat.
+    /// the same commit, but for those that quote what is to be read for it first. Harmless to repeat.
     pub fn write_prompts(&mut self, state: &State, due: &mut Vec<Effect>) -> Result<Vec<Prompt>, RunError> {
         let is_prompt = |effect: &mut Effect| matches!(effect, Effect::PreparePrompt(_));
         let mut written = Vec::new();
         for effect in due.extract_if(.., is_prompt).collect::<Vec<_>>() {
-            if let Effect::PreparePrompt(turn) = effect
-                && let Some(said) = self.read_for_prompt(state, turn)
-            {
-                written.push(self.write_prompt(state, turn, &said)?);
-            }
+            let Effect::PreparePrompt(turn) = effect else {
+                continue;
+            };
+            let quoted = match state.gets_prompt(turn.task) {
+                true => quoted(state, turn.task),
+                false => Vec::new(),
+            };
+            let Some(said) = self.upstream.take(turn, &quoted) else {
+                // They are read first, and the prompt is due once more behind that.
+                let (upstream, run) = (self.upstream.clone(), self.context.folder.clone());
+                self.begin(effect, async move {
+                    blocking(move || upstream.read(&run, turn, quoted)).await?;
+                    Err(Undone::NotNow)
+                });
+                continue;
+            };
+            written.push(self.write_prompt(state, turn, &said)?);
         }
         Ok(written)
     }
 
-    /// Performs an effect whose record is durable.
-    pub fn perform(&mut self, state: &State, mut effect: Effect) -> Result<(), RunError> {
-        match effect {
-            Effect::StopAll => return self.stop_all(),
-            Effect::Deliver {
+    /// Tells a channel something. A session that stops does not end this: it ends it, or gives up on it, when it ends.
+    fn deliver(&mut self, state: &State, (number, tried): (u32, u32), not_before: Option<Timestamp>) {
+        let Some(open) = state.notices.open(number) else {
+            return;
+        };
+        let name = &*open.channel;
+        let channel = self.programs.channels.get(name).cloned();
+        let channel = channel.ok_or_else(|| no_such_channel(name));
+        let document = document(&state.plan, self.context.folder.id(), number, name, &open.notice);
+        let world = DeliveryContext {
+            commands: self.context.commands.clone(),
+            state_folder: self.context.folder.state_folder().path().to_owned(),
+            cwd: self.programs.mission_folder.clone(),
+            secrets: self.programs.secrets(),
+        };
+        let context = self.context.clone();
+        let work = tokio::spawn(async move {
+            let result = deliver(not_before, channel, document, world).await;
+            context.post(Fact::Delivered {
                 number,
                 tried,
-                not_before,
-            } => {
-                self.deliver(state, number, tried, not_before);
-                return Ok(());
-            }
-            Effect::File { letter } => {
-                self.letters_due.push(letter);
-                return Ok(());
-            }
-            _ => {}
-        }
+                result,
+            });
+        });
+        self.deliveries.retain(|work| !work.is_finished());
+        self.deliveries.push(work.abort_handle());
+    }
+
+    /// Begins to try again what is due: what there is to say about the queue comes back. Blocks.
+    pub fn drain_dead_letters(&mut self) -> Option<Fact> {
+        let due = match due_letters(&self.context.folder.state_folder()) {
+            Ok(due) => due,
+            Err(why) => return Some(Fact::Warn(why.into())),
+        };
+        self.draining = (!due.is_empty()).then(|| tokio::spawn(try_again(self.context.clone(), due)));
+        None
+    }
+
+    /// Performs an effect whose record is durable.
+    pub fn perform(&mut self, state: &State, mut effect: Effect) -> Result<(), RunError> {
         // An effect may be overtaken: by a stop, or by the end of the task it was for.
-        if self.stopping || !may_be_made(state, &effect) {
-            return Ok(());
-        }
-        if let Some(at) = not_before(&mut effect) {
+        let is_late = self.stopping || !may_be_made(state, &effect);
+        if let Some(at) = not_before(&mut effect).filter(|_| !is_late) {
             let pause = scaled(at.since(Timestamp::now()).as_duration());
             self.begin(effect, async move {
                 tokio::time::sleep(pause).await;
@@ -231,17 +239,17 @@ impl Executor {
         }
         let context = self.context.clone();
         match effect {
+            Effect::StopAll => return self.stop_all(state),
+            Effect::Deliver {
+                number,
+                tried,
+                not_before,
+            } => self.deliver(state, (number, tried), not_before),
+            Effect::File { letter } => self.letters_due.push(letter),
+            Effect::RunTurn { turn, .. } if is_late => self.interrupt(state, turn),
+            _ if is_late => {}
             effect @ Effect::Ask { .. } => self.ask(state, effect),
-            Effect::RunTurn { turn, .. } => match context.protection.untouched(&[PROGRAMS]) {
-                Some(_) => return self.run_turn(state, turn),
-                None => drop(tokio::spawn(async move {
-                    let looks = context.clone();
-                    let look = blocking(move || drop(looks.look_at_protected(vec![PROGRAMS])));
-                    let looked = look.await.map_or_else(Message::Broken, |()| Message::Turn(turn));
-                    // The loop holds the receiver as long as it lives.
-                    let _ = context.sender.send(looked);
-                })),
-            },
+            Effect::RunTurn { turn, .. } => self.run_turn(state, turn),
             Effect::NoteFiles { turn, starts, shared } => {
                 let is_isolated = state.plan.task(turn.task).is_isolated();
                 let known = is_isolated.then(|| state.committed(turn.task));
@@ -263,9 +271,9 @@ impl Executor {
                 });
             }
             Effect::Job { turn, job } => self.run_job(state, turn, job),
-            Effect::KillTurn { turn, idle } => return self.kill_turn(state, turn, idle),
+            Effect::KillTurn { turn, idle } => return self.kill_turn(turn, idle),
             Effect::StopTask(task) => return self.stop_task(task),
-            Effect::PreparePrompt(_) | Effect::StopAll | Effect::Deliver { .. } | Effect::File { .. } => {}
+            Effect::PreparePrompt(_) => {}
         }
         Ok(())
     }
@@ -329,12 +337,14 @@ impl Executor {
     pub fn performed(&mut self, state: &State) {
         if !self.letters_due.is_empty() {
             let due = std::mem::take(&mut self.letters_due);
-            self.file(state, due);
+            let letters = letters_of(state, self.context.folder.id(), &due);
+            let letter = due[0].clone();
+            drop(self.spawn(Effect::File { letter }, filed(self.context.clone(), letters, due)));
         }
     }
 
     /// Does work beside the loop, which hears of its end.
-    fn spawn(
+    pub fn spawn(
         &self,
         effect: Effect,
         work: impl Future<Output = Result<Fact, Undone>> + Send + 'static,
@@ -344,6 +354,7 @@ impl Executor {
             let undone = match work.await {
                 Ok(fact) => return context.post(fact),
                 Err(Undone::NotNow) => Message::Due(effect),
+                Err(Undone::CalledOff) => return,
                 Err(Undone::Broken(why)) => Message::Broken(why),
             };
             // The loop holds the receiver as long as it lives.
@@ -361,12 +372,6 @@ impl Executor {
         let work = self.spawn(effect.clone(), work);
         self.work.retain(|(_, work)| !work.is_finished());
         self.work.push((effect, work));
-    }
-
-    /// Runs blocking work on the pool; its facts reach the loop, even where the run stops.
-    pub fn blocking(&mut self, work: impl FnOnce() -> Vec<Fact> + Send + 'static) {
-        let context = self.context.clone();
-        tokio::task::spawn_blocking(move || work().into_iter().for_each(|fact| context.post(fact)));
     }
 
     /// The line to an agent for one call.
@@ -404,37 +409,13 @@ impl Executor {
         let _ = self.supervisor.send(&SupervisorCommand::KillAll);
     }
 
-    /// Takes over what outlived an earlier session.
-    pub fn adopt(&mut self, state: &State, adopted: Adopted, inputs: &mut Vec<Fact>) {
-        let plan = &state.plan;
-        let next = adopted.next_key.saturating_sub(1);
-        self.context.at_work().runner.is_taken_up_to(next);
-        for (key, running) in adopted.running {
-            let turn = running.turn;
-            self.remember_kept(state, turn);
-            let outputs = self
-                .task_commands(plan, turn.task, turn.attempt)
-                .turn_outputs(turn);
-            let process = running.process.clone();
-            self.context.at_work().runner.adopt(key, turn, process, outputs);
-            self.processes.insert(turn, running.process.clone());
-            if !running.known {
-                let process = Some(running.process);
-                inputs.push(Fact::TurnProgress(turn, TurnUpdate::Spawned { process }));
-            }
-        }
-        for (turn, exit) in adopted.ended {
-            self.remember_kept(state, turn);
-            self.turn_ended_meanwhile(turn, plan, exit);
-        }
-    }
-
     /// Ends the supervisor and with it every child.
     ///
     /// # Errors
     /// When it did not end in order; whatever could be found of what it held is gone all the same.
     pub async fn close(&mut self) -> io::Result<()> {
         self.work.iter().for_each(|(_, work)| work.abort());
+        self.remove_empty_folders();
         self.deliveries.iter().for_each(AbortHandle::abort);
         // It has nothing to tell any more that the run would wait for.
         let ended = self.supervisor.shutdown().await.map(drop);
@@ -449,7 +430,13 @@ impl Executor {
         self.work.iter().for_each(|(_, work)| work.abort());
         // The session ends with an error already, and the next one looks again.
         let _ = self.left().end_within(LAST_CHANCE);
-        self.processes.clear();
+        self.context.at_work().runner = Runner::default();
+        self.remove_empty_folders();
+    }
+
+    /// Removes folders for messages that no turn uses.
+    fn remove_empty_folders(&self) {
+        drop(std::mem::take(&mut *crate::locked(&self.context.messages)));
     }
 
     /// The processes that a crash of the session would leave at work now.
@@ -462,20 +449,23 @@ impl Executor {
                 boot_id: supervisor.boot_id.clone(),
                 farewell: None,
             },
-            processes: self.processes.clone(),
+            processes: self.context.at_work().runner.turn_processes().collect(),
         }
     }
 
     /// Running turns are ended and count as lost; checks and reviews are dropped, they are simply done again.
-    fn stop_all(&mut self) -> Result<(), RunError> {
+    fn stop_all(&mut self, state: &State) -> Result<(), RunError> {
         self.stopping = true;
-        self.work.drain(..).for_each(|(_, work)| work.abort());
-        let turns = std::mem::take(&mut self.context.at_work().model_turns);
-        for (turn, task) in turns {
-            task.abort();
-            self.context
-                .post(Fact::TurnEnded(Box::new(TurnEnd::interrupted(turn))));
+        for (effect, work) in std::mem::take(&mut self.work) {
+            if let Effect::RunTurn { turn, .. } = effect
+                && !work.is_finished()
+            {
+                self.interrupt(state, turn);
+            }
+            work.abort();
         }
+        let turns = std::mem::take(&mut self.context.at_work().model_turns);
+        turns.into_keys().for_each(|turn| self.interrupt(state, turn));
         // A delivery is not the run's work: it ends within its own time-out.
         let at_work = self
             .context
@@ -500,12 +490,8 @@ impl Executor {
                 work.abort();
             }
         }
-        self.context.at_work().model_turns.retain(|turn, request| {
-            if turn.task == task {
-                request.abort();
-            }
-            turn.task != task
-        });
+        let of_others = |turn: &TurnId, _: &mut _| turn.task != task;
+        self.context.at_work().model_turns.retain(of_others);
         self.terminate(|owner| owner.task() == Some(task))
     }
 
@@ -521,15 +507,6 @@ impl Executor {
 
     pub fn send(&mut self, command: &SupervisorCommand) -> Result<(), RunError> {
         self.supervisor.send(command).map_err(RunError::Supervisor)
-    }
-
-    /// A child of this run as the system knows it.
-    pub fn identity_of(&self, process: &ProcessRef) -> supervisor::ProcessIdentity {
-        supervisor::ProcessIdentity {
-            pid: process.pid,
-            start_time: process.start_time,
-            boot_id: self.supervisor.identity().boot_id.clone(),
-        }
     }
 }
 

@@ -3,7 +3,6 @@
 //! A file is named after what it says, `ask`, `delegate` or `progress`, with or without more behind a dot. Whatever is there may be
 //! hostile: only regular files of a bounded size are read, links are not followed, and what else lies there is ignored.
 
-use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -11,7 +10,6 @@ use serde_json::Value;
 
 use crate::agents::secrets::Secrets;
 use crate::executor::error::WorkError;
-use crate::executor::runner::CommandOwner;
 use crate::executor::spool::{clean_file, open_regular_len, read_head};
 use crate::store::SpoolName;
 use rules::domain::{TaskId, TurnId, without_mark};
@@ -22,7 +20,7 @@ use rules::mission::model::{ToolKind, ToolPolicy};
 use rules::mission::{Plan, SubTask, read_delegations};
 use supervisor::files::no_links::OpenFolder;
 
-use crate::runtime::session::effects::Executor;
+use super::context::WorkContext;
 
 /// Entries of the folder that are looked at.
 const MOST_FILES: usize = 256;
@@ -52,25 +50,12 @@ impl TurnMessages {
         self.0.push(text.clone());
         Some(text)
     }
-}
 
-/// Words of progress, by turn.
-pub type TurnProgress = HashMap<TurnId, TurnMessages>;
-
-impl Executor {
-    /// Listens to the agents at work: what they said since the last time.
-    pub fn listen(&mut self, inputs: &mut Vec<Fact>) {
-        let secrets = self.programs.secrets();
-        let mut heard = std::mem::take(&mut self.progress);
-        heard.retain(|turn, _| self.processes.contains_key(turn));
-        let at_work = self.context.at_work();
-        for turn in at_work.runner.at_work().filter_map(CommandOwner::as_turn) {
-            let folder = self.context.folder.spool_file(&SpoolName::Drop(turn));
-            if let Some(text) = heard.entry(turn).or_default().anew(&folder, &secrets) {
-                inputs.push(Fact::TurnProgress(turn, TurnUpdate::Activity { summary: text }));
-            }
+    /// Tells the progress message of a turn, if it is not the one before. Blocks.
+    pub fn listen(&mut self, context: &WorkContext, turn: TurnId, secrets: &Secrets) {
+        if let Some(summary) = self.anew(&context.folder.spool_file(&SpoolName::Drop(turn)), secrets) {
+            context.post(Fact::TurnProgress(turn, TurnUpdate::Activity { summary }));
         }
-        self.progress = heard;
     }
 }
 
@@ -137,6 +122,21 @@ pub fn delegated(folder: &Path, claimed: Value) -> Value {
         }
     }
     Value::Array(all)
+}
+
+/// The sub-tasks that a turn delegates. Whoever watches is told of those that cannot be read, of at most so many.
+pub fn taken(
+    context: &WorkContext,
+    plan: &Plan,
+    task: TaskId,
+    (delegated, most): (&Value, usize),
+) -> Vec<SubTask> {
+    let (sub_tasks, refused) = handed_down(plan, task, delegated);
+    let title = plan.title(task);
+    for why in refused.into_iter().take(most) {
+        context.post(Fact::Warn(format!("'{title}' wants to delegate work: {why}")));
+    }
+    sub_tasks
 }
 
 /// The messages of one kind in a turn's folder, in the order of their names. Blocks.

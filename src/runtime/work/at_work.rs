@@ -5,10 +5,11 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 
-use tokio::task::AbortHandle;
+use tokio::sync::oneshot;
 
+use crate::executor::program_watch::ProgramWatch;
 use crate::executor::runner::{CommandOwner, Runner};
-use rules::domain::{TaskId, TurnId};
+use rules::domain::{Millis, TaskId, TurnId};
 use rules::judging::protected::own_targets;
 use rules::mission::Plan;
 
@@ -37,8 +38,11 @@ pub struct Presence {
 pub struct AtWork {
     /// The commands at work.
     pub runner: Runner,
-    /// Turns that have no process.
-    pub model_turns: HashMap<TurnId, AbortHandle>,
+    /// The programs at work that presets read.
+    pub programs: ProgramWatch,
+    /// Turns that have no process. Each can be told how long it was silent, which ends it; where its sender is dropped, nobody wants
+    /// to hear of its end.
+    pub model_turns: HashMap<TurnId, oneshot::Sender<Millis>>,
     present: Vec<Weak<Presence>>,
     /// How many parts of judging were ever begun.
     pub judgings: u64,
@@ -99,23 +103,15 @@ impl AtWork {
         self.present().next().is_none() && !self.others_at_work(task)
     }
 
-    /// The turns at work.
-    pub fn turns(&self) -> Vec<TurnId> {
-        let commands = self.runner.at_work().filter_map(CommandOwner::as_turn);
-        commands.chain(self.model_turns.keys().copied()).collect()
-    }
-
     /// The files that others at work are to make, and those that one that has just ended made: these are not on record yet.
     pub fn made_by_others(&self, task: TaskId) -> Vec<PathBuf> {
         let Some(plan) = &self.newest_plan else {
             return Vec::new();
         };
-        let ended = self
+        let working = self
             .present()
-            .filter(|present| present.activity == Activity::Look);
-        let turns = self.runner.at_work().filter_map(CommandOwner::turn);
-        let turns = turns.chain(self.model_turns.keys().copied());
-        let others = turns.map(|turn| turn.task).chain(ended.map(|ended| ended.task));
+            .filter(|present| present.activity != Activity::Judging);
+        let others = working.map(|working| working.task);
         // Delegated work is in no plan but those of the time since.
         let others = others.filter(|other| *other != task && other.index() < plan.tasks.len());
         others.flat_map(|other| own_targets(plan, other)).collect()

@@ -1,21 +1,24 @@
 //! How work reaches the world, and how it comes back: each piece of it is one async function that is given what the engine decided,
 //! by value, and ends in one [`Fact`].
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use tokio::sync::{Notify, mpsc};
 
 use crate::executor::error::WorkError;
-use crate::executor::program_watch::WatchedPrograms;
 use crate::executor::runner::Commands;
 use crate::executor::task_command::TaskCommands;
 use crate::runtime::isolation::protection::Protection;
 use crate::runtime::isolation::worktrees::Worktrees;
 use crate::store::RunFolder;
 use rules::domain::{FailureClass, TurnId};
-use rules::engine::{Effect, Fact, Job, TurnEnd};
+use rules::engine::{Effect, Fact, Job};
+use rules::mission::Plan;
+use supervisor::SupervisorCommand;
 
 use super::at_work::AtWork;
+use super::message_folders::MessageFolders;
 use super::seen_on::SeenOn;
 
 /// A message to the loop over its channel.
@@ -24,12 +27,8 @@ pub enum Message {
     Fact(Fact),
     /// An effect that is to be performed now, if it is still wanted.
     Due(Effect),
-    /// The programs that a turn may rest on were looked at: it starts.
-    Turn(TurnId),
-    /// A turn of a model that works with tools ended.
-    Worked(Box<TurnEnd>),
-    /// The programs of agents at work were looked at.
-    ProgramsSeen(WatchedPrograms),
+    /// Something for the supervisor.
+    ToSupervisor(SupervisorCommand),
     /// The program cannot do its own part, in which nobody who works or judges has a share.
     Broken(WorkError),
 }
@@ -41,6 +40,8 @@ pub type Sender = mpsc::UnboundedSender<Message>;
 pub enum Undone {
     /// It could not be begun yet: its effect is performed anew.
     NotNow,
+    /// Nobody wants it any more.
+    CalledOff,
     /// The program cannot do its own part.
     Broken(WorkError),
 }
@@ -59,6 +60,10 @@ pub struct WorkContext {
     pub commands: Commands,
     /// The files that must not change while the session lives.
     pub protection: Arc<Protection>,
+    /// The frozen missions of the run.
+    pub frozen: Arc<[PathBuf]>,
+    /// Folders in which turns leave their messages.
+    pub messages: Arc<Mutex<MessageFolders>>,
     /// The folders of isolated tasks, and what was accepted of their work.
     pub worktrees: Worktrees,
     /// The results of checks on commits that nobody has worked on.
@@ -75,6 +80,12 @@ impl WorkContext {
         // The loop holds the receiver as long as it lives; after it this is of no use.
         let _ = self.sender.send(Message::Fact(fact));
         self.ended.notify_waiters();
+    }
+
+    /// The plan as it is now, of which a piece of work knows an earlier one.
+    pub fn newest_plan(&self, known: &Arc<Plan>) -> Arc<Plan> {
+        let newest = self.at_work().newest_plan.clone();
+        newest.unwrap_or_else(|| known.clone())
     }
 
     pub fn at_work(&self) -> MutexGuard<'_, AtWork> {

@@ -18,16 +18,19 @@ use rules::engine::{Event, Fact, FailedOperation, NoticeEvent, Operation, State}
 use rules::mission::Plan;
 
 use super::agent_backends::channel_of;
-use super::context::blocking;
+use super::context::{Undone, WorkContext, blocking};
 use super::notices::{DeliveryContext, document, hand_over};
 use crate::runtime::recovery::recover::{Recovered, recover};
-use crate::runtime::session::effects::Executor;
 
 /// Letters of one channel that a session tries again; the next session goes on.
 const MOST_AT_ONCE: usize = 20;
 
 /// Letters for the failed operations of a run's journal that the queue is not known to have.
-fn letters_of<'s>(state: &State, run: &RunId, ids: impl IntoIterator<Item = &'s String>) -> Vec<DeadLetter> {
+pub fn letters_of<'s>(
+    state: &State,
+    run: &RunId,
+    ids: impl IntoIterator<Item = &'s String>,
+) -> Vec<DeadLetter> {
     let known = state.notices.letters();
     let failed = ids.into_iter().filter_map(|id| known.get(id));
     failed.map(|failed| letter_of(&state.plan, run, failed)).collect()
@@ -81,43 +84,43 @@ pub fn file_all(folder: &RunFolder, state: &State) -> Option<String> {
     filed.err().map(String::from)
 }
 
-impl Executor {
-    /// Puts failed operations into the queue, off the loop.
-    pub fn file(&mut self, state: &State, ids: Vec<String>) {
-        let letters = letters_of(state, self.context.folder.id(), &ids);
-        let queue = DeadLetters::of(&self.context.folder.state_folder());
-        self.blocking(move || {
-            let warning = file(&queue, letters).err().map(String::from);
-            // The journal has them, whatever happened: nothing waits for a queue that cannot be written.
-            let filed = Fact::Filed(ids);
-            warning.map(Fact::Warn).into_iter().chain([filed]).collect()
-        });
+/// Puts failed operations of a run into the queue: letters with the numbers that the journal has for them.
+pub async fn filed(context: WorkContext, letters: Vec<DeadLetter>, ids: Vec<String>) -> Result<Fact, Undone> {
+    let queue = DeadLetters::of(&context.folder.state_folder());
+    let filing = blocking(move || file(&queue, letters));
+    if let Err(why) = filing.await? {
+        context.post(Fact::Warn(String::from(why)));
     }
+    // The journal has them, whatever happened: nothing waits for a queue that cannot be written.
+    Ok(Fact::Filed(ids))
+}
 
-    /// Begins to try again what is due. Each channel is tried for itself, and left alone once it fails. Looks at the
-    /// queue before the session begins to work, and gives back what there is to say about it.
-    pub fn drain_dead_letters(&mut self) -> Option<Fact> {
-        let folder = self.context.folder.state_folder();
-        let warning =
-            |error: StateFileError| Fact::Warn(format!("dead letters are not tried again: {error}"));
-        let due = match due(&DeadLetters::of(&folder)) {
-            Ok(due) if due.is_empty() => return None,
-            Ok(due) => due,
-            Err(error) => return Some(warning(error)),
-        };
-        let context = self.context.clone();
-        self.draining = Some(tokio::spawn(async move {
-            if let Err(error) = drain(&folder, due, context.commands.clone()).await {
-                context.post(warning(error));
-            }
-        }));
-        None
+/// The letters that are due when a session begins to work, or why nobody can tell. Blocks.
+///
+/// # Errors
+/// What there is to say about the queue.
+pub fn due_letters(folder: &StateFolder) -> Result<DueLetters, WorkError> {
+    due(&DeadLetters::of(folder)).map_err(not_tried)
+}
+
+/// Tries again what is due. Each channel is tried for itself, and left alone once it fails.
+pub async fn try_again(context: WorkContext, due: DueLetters) {
+    let folder = context.folder.state_folder();
+    if let Err(error) = drain(&folder, due, context.commands.clone()).await {
+        context.post(Fact::Warn(not_tried(error).into()));
     }
 }
 
+fn not_tried(error: StateFileError) -> WorkError {
+    format!("dead letters are not tried again: {error}").into()
+}
+
+/// Letters by operation.
+pub type DueLetters = BTreeMap<String, Vec<DeadLetter>>;
+
 /// The letters that are due, by operation. Whoever holds the state folder is the only one to try letters again, so what is
 /// found in the middle was left there by somebody who died: it is pending again.
-fn due(queue: &DeadLetters) -> Result<BTreeMap<String, Vec<DeadLetter>>, StateFileError> {
+fn due(queue: &DeadLetters) -> Result<DueLetters, StateFileError> {
     let now = Timestamp::now();
     let mut due: BTreeMap<_, Vec<_>> = BTreeMap::new();
     if queue.read()?.is_empty() {
@@ -136,11 +139,7 @@ fn due(queue: &DeadLetters) -> Result<BTreeMap<String, Vec<DeadLetter>>, StateFi
     Ok(due)
 }
 
-async fn drain(
-    folder: &StateFolder,
-    due: BTreeMap<String, Vec<DeadLetter>>,
-    commands: Commands,
-) -> Result<(), StateFileError> {
+async fn drain(folder: &StateFolder, due: DueLetters, commands: Commands) -> Result<(), StateFileError> {
     let mut work = tokio::task::JoinSet::<Result<(), StateFileError>>::new();
     for letters in due.into_values() {
         let (folder, commands) = (folder.clone(), commands.clone());

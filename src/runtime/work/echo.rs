@@ -9,9 +9,8 @@ use rules::domain::{Money, Timestamp, TurnId};
 use rules::engine::{Fact, TurnEnd, TurnUpdate, Usage};
 use supervisor::files::if_there;
 
-use super::context::not_reachable;
+use super::context::{WorkContext, not_reachable};
 use super::reply;
-use crate::runtime::session::effects::Executor;
 
 /// The usage of a turn of the echo agent, which is known and nothing.
 pub const NOTHING: Usage = Usage {
@@ -20,32 +19,24 @@ pub const NOTHING: Usage = Usage {
     cost: Some(Money::ZERO),
 };
 
-impl Executor {
-    /// A worker that repeats its prompt.
-    pub fn echo_worker(&mut self, turn: TurnId) {
-        let prompt = self.context.folder.spool_file(&SpoolName::Prompt(turn));
-        let out = self.context.folder.spool_file(&SpoolName::Out(turn));
-        self.blocking(move || {
-            let begin = Timestamp::now();
-            let text = match if_there(read_head(&prompt, u64::MAX)) {
-                // `input: none`: it is told nothing and says nothing.
-                Ok(text) => text.unwrap_or_default(),
-                Err(error) => return vec![not_reachable(turn, format!("cannot read the prompt: {error}"))],
-            };
-            let output = match reply::write(&out, &text) {
-                Ok(output) => output,
-                Err(why) => return vec![not_reachable(turn, why)],
-            };
-            let end = TurnEnd {
-                output,
-                duration: Timestamp::now().since(begin),
-                usage: NOTHING,
-                ..TurnEnd::clean(turn)
-            };
-            vec![
-                Fact::TurnProgress(turn, TurnUpdate::Spawned { process: None }),
-                Fact::TurnEnded(Box::new(end)),
-            ]
-        });
-    }
+/// Does the turn of a worker that repeats its prompt. Blocks.
+pub fn turn(context: &WorkContext, turn: TurnId) -> Fact {
+    let begin = Timestamp::now();
+    let file = |name| context.folder.spool_file(&name);
+    let text = match if_there(read_head(&file(SpoolName::Prompt(turn)), u64::MAX)) {
+        // `input: none`: it is told nothing and says nothing.
+        Ok(text) => text.unwrap_or_default(),
+        Err(error) => return not_reachable(turn, format!("cannot read the prompt: {error}")),
+    };
+    let output = match reply::write(&file(SpoolName::Out(turn)), &text) {
+        Ok(output) => output,
+        Err(why) => return not_reachable(turn, why),
+    };
+    context.post(Fact::TurnProgress(turn, TurnUpdate::Spawned { process: None }));
+    Fact::TurnEnded(Box::new(TurnEnd {
+        output,
+        duration: Timestamp::now().since(begin),
+        usage: NOTHING,
+        ..TurnEnd::clean(turn)
+    }))
 }

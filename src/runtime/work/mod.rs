@@ -9,7 +9,6 @@
 //! | `audit` | audits: accepted work is looked at again (6) |
 //! | `baseline` | what the checks of a task say before its work is looked at (24) |
 //! | `calls` | the turn of a worker that is one request to a model |
-//! | `commands` | commands of a session below its supervisor, and what their ends mean to the loop |
 //! | `context` | how work reaches the world, and how it comes back |
 //! | `dead_letters` | the dead-letter queue: what failed for good goes in, and is tried again (13) |
 //! | `echo` | agents that answer with what they are told, inside of this process: no child, no key, no network |
@@ -21,6 +20,8 @@
 //! | `middleware` | what is done around a turn, in the order of the task's chain (17) |
 //! | `notices` | notifications: what a channel is told, and handing it over (18) |
 //! | `permission` | a person's word about a tool call (5) |
+//! | `program_end` | what the end of a worker's program means: its outputs, its claims, its failure |
+//! | `program_looks` | the programs of agents at work are looked at, beside the loop |
 //! | `reply` | replies of reviewers and of others who are asked: stored, sealed and read in one way |
 //! | `review_context` | what reviewers are shown of a task's work: its output, its files and its checks |
 //! | `reviewer_tools` | reviewers behind HTTP that look for themselves: tools that only read (7) |
@@ -29,7 +30,9 @@
 //! | `stages` | the further stages: their commands, and what their agents are asked (6.7) |
 //! | `tool_ledger` | the record of what a model did with its tools: one line a call in a file of the spool, written as it happens |
 //! | `tool_worker` | workers behind HTTP: a model reads, writes and runs by way of this program (1, 6) |
-//! | `turn` | worker turns by command: how they are started, and what their end means |
+//! | `turn` | a worker's turn, from its beginning to its end |
+//! | `turn_order` | what a turn is given, by value |
+//! | `turn_watch` | a turn at work is looked at: what its agent says, and how long it has said nothing (5, 17) |
 //! | `upstream` | what earlier tasks said, for the prompts of those that build on them |
 //! | `worker_prompt` | what a worker is told: the task, what earlier tasks said, and what its last attempt was sent back with |
 
@@ -42,7 +45,6 @@ pub mod baseline;
 pub mod calls;
 #[cfg(test)]
 mod command_tests;
-pub mod commands;
 pub mod context;
 pub mod dead_letters;
 pub mod echo;
@@ -54,6 +56,8 @@ pub mod message_folders;
 pub mod middleware;
 pub mod notices;
 pub mod permission;
+pub mod program_end;
+pub mod program_looks;
 pub mod reply;
 pub mod review_context;
 pub mod reviewer_tools;
@@ -63,5 +67,7 @@ pub mod stages;
 pub mod tool_ledger;
 pub mod tool_worker;
 pub mod turn;
+pub mod turn_order;
+pub mod turn_watch;
 pub mod upstream;
 pub mod worker_prompt;

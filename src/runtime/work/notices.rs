@@ -18,13 +18,12 @@ use crate::executor::command::{CommandEnd, CommandJob, CommandOutputs, How};
 use crate::executor::runner::{CommandOwner, Commands};
 use crate::test_clock::scaled;
 use rules::domain::{FailureClass, FailureMode, HoldOwner, Points, RunId, Timestamp, WaitingReason};
-use rules::engine::{Fact, Notice, OpenNotice, State, Topic, Undelivered};
+use rules::engine::{Notice, Topic, Undelivered};
 use rules::mission::Plan;
 use supervisor::files;
 use supervisor::files::no_links;
 
 use super::context::jitter;
-use crate::runtime::session::effects::Executor;
 
 /// How much of what a command says when it fails is read, in bytes.
 const STDERR_TAIL: u64 = 1_000;
@@ -284,64 +283,37 @@ fn refusal(end: &CommandEnd) -> Option<(FailureClass, String)> {
     ))
 }
 
-impl Executor {
-    /// The context for deliveries of this session.
-    pub fn delivery_context(&self) -> DeliveryContext {
-        DeliveryContext {
-            commands: self.context.commands.clone(),
-            state_folder: self.context.folder.state_folder().path().to_owned(),
-            cwd: self.programs.mission_folder.clone(),
-            secrets: self.programs.secrets(),
-        }
+/// Why nobody can be told something by a channel of this name.
+pub fn no_such_channel(name: &str) -> Undelivered {
+    Undelivered {
+        class: FailureClass::Unknown,
+        message: format!("the mission has no channel '{name}' any more"),
+        retry_after: None,
+        hopeless: true,
+        jitter: 0,
     }
+}
 
-    /// Tells a channel something, off the loop. A session that stops does not end this: it ends it, or gives up on it,
-    /// when it ends.
-    pub fn deliver(&mut self, state: &State, number: u32, tried: u32, not_before: Option<Timestamp>) {
-        let Some(open) = state.notices.open(number) else {
-            return;
-        };
-        let Some(channel) = self.programs.channels.get(&*open.channel).cloned() else {
-            let failure = Undelivered {
-                class: FailureClass::Unknown,
-                message: format!("the mission has no channel '{}' any more", open.channel),
-                retry_after: None,
-                hopeless: true,
-                jitter: 0,
-            };
-            return self.context.post(Fact::Delivered {
-                number,
-                tried,
-                result: Err(failure),
-            });
-        };
-        let OpenNotice {
-            channel: name,
-            notice,
-            ..
-        } = open;
-        let document = document(&state.plan, self.context.folder.id(), number, name, notice);
-        let (delivery, context) = (self.delivery_context(), self.context.clone());
-        let pause = not_before.map(|at| scaled(at.since(Timestamp::now()).as_duration()));
-        let work = tokio::spawn(async move {
-            if let Some(pause) = pause {
-                tokio::time::sleep(pause).await;
-            }
-            let result = hand_over(channel, document, delivery).await;
-            let result = result.map_err(|refusal| Undelivered {
-                class: refusal.class,
-                message: refusal.message,
-                retry_after: refusal.retry_after,
-                hopeless: false,
-                jitter: jitter(),
-            });
-            context.post(Fact::Delivered {
-                number,
-                tried,
-                result,
-            });
-        });
-        self.deliveries.retain(|work| !work.is_finished());
-        self.deliveries.push(work.abort_handle());
+/// Tells a channel something, not before a moment.
+///
+/// # Errors
+/// Why it was not taken.
+pub async fn deliver(
+    not_before: Option<Timestamp>,
+    channel: Result<Arc<DeliveryChannel>, Undelivered>,
+    document: Value,
+    context: DeliveryContext,
+) -> Result<(), Undelivered> {
+    let channel = channel?;
+    if let Some(at) = not_before {
+        tokio::time::sleep(scaled(at.since(Timestamp::now()).as_duration())).await;
     }
+    let taken = hand_over(channel, document, context).await;
+    taken.map_err(|refusal| Undelivered {
+        class: refusal.class,
+        message: refusal.message,
+        retry_after: refusal.retry_after,
+        hopeless: false,
+        jitter: jitter(),
+    })
 }

@@ -57,12 +57,14 @@ async fn a_judge_that_nobody_is_left_to_start_has_not_failed() {
     let (commands, mut requests) = Commands::new();
     let context = WorkContext {
         worktrees: Worktrees::at_rest(&run),
-        folder: run,
         commands,
         protection: Protection::none().into(),
         seen_on: Arc::default(),
+        frozen: Arc::default(),
+        messages: Arc::default(),
         at_work: Arc::default(),
         ended: Arc::default(),
+        folder: run,
         sender,
     };
     let mut executor = Executor::new(context, supervisor::Client::left_alone(), programs);

@@ -13,35 +13,33 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use crate::agents::endpoint::Endpoint;
 use crate::agents::model::ModelRequest;
 use crate::agents::tool_loop::{Broken, Conversation, ConversationUsage, Limits, converse};
 use crate::agents::tools::confined::Confined;
 use crate::agents::tools::{FOR_REVIEWERS, Tool, Toolbox};
-use crate::agents::transport::Transport;
 use crate::executor::error::WorkError;
 use crate::executor::spool::read_head;
 use crate::executor::task_command::TaskCommands;
 use crate::executor::workspace::make_folder;
 use crate::review::snapshot::Guarded;
 use crate::store::{RunFolder, SpoolName};
-use rules::domain::{Digest, FailureClass, Millis, Timestamp, TurnId};
-use rules::engine::{Asked, Exit, Fact, FailedTool, State, TurnEnd, TurnUpdate};
+use rules::domain::{FailureClass, Millis, Timestamp, TurnId};
+use rules::engine::{Asked, Exit, Fact, FailedTool, TurnEnd};
 use rules::judging::question::may_be_question;
+use rules::mission::Plan;
 use rules::mission::model::{AgentMiddleware, ToolKind};
-use rules::mission::{Plan, SubTask};
 use serde_json::Value;
 use supervisor::MountPlan;
 
-use super::agent_messages::{handed_down, question};
+use super::agent_messages::{question, taken};
 use super::calls::{CUT_SHORT, unanswered, usage_of};
-use super::context::{Message, WorkContext, blocking, jitter, not_reachable};
+use super::context::{WorkContext, blocking, jitter, not_reachable};
 use super::middleware::{self, LastMessage};
 use super::reply;
 use super::reviewer_tools::usage_until;
 use super::tool_ledger::{ToolLedger, unkept};
+use super::turn_order::{ModelWorker, TurnOrder};
 use crate::runtime::isolation::protection::{Protection, protected_scopes};
-use crate::runtime::session::effects::Executor;
 use context::{ModelProgress, ToolContext};
 
 /// The time behind a turn's end at which a command is ended. Before that, both ends would race for what becomes
@@ -55,90 +53,54 @@ that you only say is done: files that are to exist must be written. When you are
 you did, without calling a tool.";
 
 /// A turn, with all that it needs.
-struct ToolTurn {
+struct ToolTurn<'w> {
     turn: TurnId,
-    line: Transport,
-    endpoint: Endpoint,
+    worker: &'w ModelWorker,
     request: ModelRequest,
     task: TaskCommands,
-    /// The mounts that a process of the agent would have; `None` where it would not be confined.
-    mounts: Option<MountPlan>,
-    /// The call that a person has allowed, once.
-    allowed: Option<Digest>,
-    context: WorkContext,
+    context: &'w WorkContext,
 }
 
-impl Executor {
-    /// A worker that uses tools: a conversation is its whole turn.
-    pub fn work_with_tools(&mut self, state: &State, turn: TurnId, line: Transport, endpoint: Endpoint) {
-        self.remember(state, turn);
-        let agent = state.plan.worker_of(turn.task);
-        let dialog = state.task(turn.task).dialog.as_deref();
-        let work = ToolTurn {
-            turn,
-            line,
-            endpoint,
-            request: ModelRequest {
-                system: Some(HINT.to_owned()),
-                ..ModelRequest::to(&agent.spec, "", state.plan.task(turn.task).turn_timeout)
-            },
-            task: self.task_commands(&state.plan, turn.task, turn.attempt),
-            mounts: self
-                .confiner
-                .of_tools((&state.plan, &self.context.protection), turn),
-            allowed: dialog.and_then(|dialog| dialog.allowed),
-            context: self.context.clone(),
-        };
-        self.work_beside(turn, work.go());
-    }
-
-    /// A turn behind HTTP ended. What it did to files is looked at, where that was noted before.
-    pub fn worked(&mut self, plan: &Arc<Plan>, mut end: Box<TurnEnd>) {
-        self.context.at_work().model_turns.remove(&end.turn);
-        let after = self.after(end.turn);
-        let (plan, folder) = (plan.clone(), self.context.folder.clone());
-        self.blocking(move || {
-            end.files = after.seen(&plan, &folder, (end.turn.task, &mut end.delegate));
-            vec![Fact::TurnEnded(end)]
-        });
-    }
+/// Does the turn of a worker that uses tools: a conversation is its whole turn.
+pub async fn turn(context: &WorkContext, order: &TurnOrder, worker: &ModelWorker) -> Fact {
+    let (turn, plan) = (order.turn, &order.commands.plan);
+    let agent = plan.worker_of(turn.task);
+    let work = ToolTurn {
+        turn,
+        worker,
+        request: ModelRequest {
+            system: Some(HINT.to_owned()),
+            ..ModelRequest::to(&agent.spec, "", plan.task(turn.task).turn_timeout)
+        },
+        task: order.commands.clone(),
+        context,
+    };
+    work.go().await
 }
 
-impl ToolTurn {
-    async fn go(mut self) {
-        let (turn, sender) = (self.turn, self.context.sender.clone());
-        let spawned = TurnUpdate::Spawned { process: None };
-        self.context.post(Fact::TurnProgress(turn, spawned));
+impl ToolTurn<'_> {
+    async fn go(mut self) -> Fact {
         let begin = Timestamp::now();
-        let message = match self.prepare().await {
-            Err(why) => Message::Fact(not_reachable(turn, why)),
-            Ok(context) => {
-                let talk = converse(
-                    &self.line,
-                    &self.endpoint,
-                    &self.request,
-                    Limits::WORKER,
-                    &context,
-                );
-                let talked = talk.await;
-                for warning in self.endpoint.untold() {
-                    self.context.post(Fact::Warn(warning));
-                }
-                match talked {
-                    Ok(conversation) => self.ended(context, conversation, begin).await,
-                    Err(broken) => self.broke_off(context, broken, begin).await,
-                }
-            }
+        let context = match self.prepare().await {
+            Err(why) => return not_reachable(self.turn, why),
+            Ok(context) => context,
         };
-        // After the loop has ended it is of no use.
-        let _ = sender.send(message);
+        let ModelWorker { line, endpoint, .. } = self.worker;
+        let talked = converse(line, endpoint, &self.request, Limits::WORKER, &context).await;
+        for warning in endpoint.untold() {
+            self.context.post(Fact::Warn(warning));
+        }
+        match talked {
+            Ok(conversation) => self.ended(context, conversation, begin).await,
+            Err(broken) => self.broke_off(context, broken, begin).await,
+        }
     }
 
     async fn prepare(&mut self) -> Result<ToolContext, WorkError> {
         let prompt = self.task.folder.spool_file(&SpoolName::Prompt(self.turn));
         let (plan, folder, turn) = (self.task.plan.clone(), self.task.folder.clone(), self.turn);
         let (protection, cwd) = (self.context.protection.clone(), self.task.workspace());
-        let mounts = self.mounts.take();
+        let mounts = self.worker.mounts.clone();
         let prepared = blocking(move || {
             make_folder(&cwd, &plan.root_of(turn.task))?;
             let prompt = read_head(&prompt, u64::MAX).map_err(WorkError::lost("cannot read the prompt"))?;
@@ -158,11 +120,11 @@ impl ToolTurn {
             end: Instant::now() + self.request.timeout + AFTERWARDS,
             task: self.task.clone(),
             context: self.context.clone(),
-            done: Mutex::new(ModelProgress::of(self.allowed)),
+            done: Mutex::new(ModelProgress::of(self.worker.allowed)),
         })
     }
 
-    async fn ended(&self, context: ToolContext, conversation: Conversation, begin: Timestamp) -> Message {
+    async fn ended(&self, context: ToolContext, conversation: Conversation, begin: Timestamp) -> Fact {
         let Conversation {
             reply,
             spent,
@@ -195,7 +157,7 @@ impl ToolTurn {
             Err(why) => {
                 let end = TurnEnd {
                     usage,
-                    ..self.failed(FailureClass::Unknown, why.into())
+                    ..TurnEnd::failed(self.turn, FailureClass::Unknown, why)
                 };
                 return self.end(context, end, &spent, begin).await;
             }
@@ -208,7 +170,8 @@ impl ToolTurn {
         if let Some(warning) = heard.warning {
             self.context.post(Fact::Warn(warning));
         }
-        let delegate = self.delegated(said.delegated);
+        let delegated = (&Value::Array(said.delegated), usize::MAX);
+        let delegate = taken(self.context, &self.task.plan, self.turn.task, delegated);
         let end = TurnEnd {
             exit,
             output,
@@ -221,18 +184,6 @@ impl ToolTurn {
             ..TurnEnd::clean(self.turn)
         };
         self.end(context, end, &spent, begin).await
-    }
-
-    /// The sub-tasks that the agent delegates; whoever watches is told of those that cannot be read.
-    fn delegated(&self, items: Vec<Value>) -> Vec<SubTask> {
-        let plan = &self.task.plan;
-        let (sub_tasks, refused) = handed_down(plan, self.turn.task, &Value::Array(items));
-        for why in refused {
-            let title = plan.title(self.turn.task);
-            let warning = Fact::Warn(format!("'{title}' wants to delegate work: {why}"));
-            self.context.post(warning);
-        }
-        sub_tasks
     }
 
     fn asked(&self, said: &ModelProgress, text: &str) -> Option<Asked> {
@@ -249,12 +200,12 @@ impl ToolTurn {
         (can_confirm && may_be_question(text)).then(|| question(text.trim(), true))
     }
 
-    async fn broke_off(&self, context: ToolContext, broken: Broken, begin: Timestamp) -> Message {
+    async fn broke_off(&self, context: ToolContext, broken: Broken, begin: Timestamp) -> Fact {
         let Broken { error, spent } = broken;
         let is_time_out = error.is_our_timer();
         if spent.requests == 0 && !is_time_out {
             // Nothing was done yet, so it may be begun anew.
-            return Message::Fact(unanswered(self.turn, error));
+            return unanswered(self.turn, error);
         }
         let message = if is_time_out {
             format!("not done within {}", Millis::from(self.request.timeout))
@@ -265,7 +216,7 @@ impl ToolTurn {
             usage: usage_until(&error, &spent),
             killed: is_time_out,
             jitter: jitter(),
-            ..self.failed(error.class, message)
+            ..TurnEnd::failed(self.turn, error.class, message)
         };
         end.exit.retry_after = error.retry_after;
         self.end(context, end, &spent, begin).await
@@ -278,7 +229,7 @@ impl ToolTurn {
         end: TurnEnd,
         spent: &ConversationUsage,
         begin: Timestamp,
-    ) -> Message {
+    ) -> Fact {
         let (calls, lost) = {
             let done = context.done();
             (done.calls, done.lost.clone())
@@ -293,18 +244,14 @@ impl ToolTurn {
             Err(why) => TurnEnd {
                 usage: end.usage,
                 tools: Some(Box::new(unkept(spent))),
-                ..self.failed(FailureClass::Unknown, why.into())
+                ..TurnEnd::failed(self.turn, FailureClass::Unknown, why)
             },
         };
-        Message::Worked(Box::new(TurnEnd {
+        Fact::TurnEnded(Box::new(TurnEnd {
             failed_tools,
             duration: Timestamp::now().since(begin),
             ..end
         }))
-    }
-
-    fn failed(&self, class: FailureClass, message: String) -> TurnEnd {
-        TurnEnd::failed(self.turn, class, message)
     }
 }
 

@@ -1,195 +1,122 @@
-//! Worker turns by command: how they are started, and what their end means.
+//! A worker's turn, from its beginning to its end.
 
-use std::path::Path;
-use std::sync::Arc;
+use tokio::sync::oneshot;
 
-use crate::agents::failure::{FailedCommand, Moment, ToldFailure, of_start, read_command};
-use crate::agents::preset::{Called, TurnSession};
-use crate::agents::secrets::Secrets;
-use crate::executor::command::{CommandEnd, CommandOutputs, LONGEST_QUOTE};
-use crate::executor::error::WorkError;
-use crate::executor::program::{ProgramOutput, told_by};
-use crate::executor::runner::CommandRequest;
-use crate::executor::spool::{read_head, read_tail, seal};
+use crate::agents::preset::TurnSession;
+use crate::executor::runner::TurnExit;
 use crate::executor::task_command::CommandWork;
-use crate::store::{RunFolder, SpoolName};
-use rules::domain::{Digest, FailureClass, Millis, Money, TaskId, TurnId};
-use rules::engine::{Asked, Dialog, Exit, Fact, SessionRef, State, ToolCalls, TurnEnd, TurnUpdate, Usage};
-use rules::mission::Plan;
-use rules::mission::model::{CommandLine, Field, Preset};
+use crate::store::SpoolName;
+use rules::domain::{FailureClass, Millis};
+use rules::engine::{Fact, TurnEnd, TurnUpdate};
 
-use super::agent_backends::Backend;
-use super::agent_messages;
-use super::context::{jitter, not_reachable, refused};
-use super::middleware;
-use super::middleware::LastWords;
-use super::reply;
-use crate::runtime::isolation::watch::After;
-use crate::runtime::session::effects::Executor;
-use crate::runtime::session::error::RunError;
+use super::context::{Undone, WorkContext, blocking, not_reachable};
+use super::program_end::{left_by, silent};
+use super::turn_order::{ModelWorker, TurnOrder, Worker};
+use super::turn_watch::watched;
+use super::{calls, echo, tool_worker};
+use crate::runtime::isolation::protection::PROGRAMS;
+use crate::runtime::isolation::watch::TurnBaseline;
 
-/// The most bytes of an output that can be a question.
-const SHORT_OUTPUT: u64 = 4 * rules::judging::question::MAX_CHARS as u64;
-/// How much of what an agent printed may be its last message, in bytes.
-const LAST_MESSAGE: u64 = 4 * rules::judging::assumption::LAST_CHARS as u64;
-/// Sub-tasks that cannot be read are told one by one, up to so many of one turn.
-const REFUSALS: usize = 20;
-
-impl Executor {
-    pub fn run_turn(&mut self, state: &State, turn: TurnId) -> Result<(), RunError> {
-        let plan = &state.plan;
-        let agent_id = plan.task(turn.task).agent;
-        match self.programs.get(agent_id) {
-            Err(why) => self
-                .context
-                .post(refused(turn, FailureClass::ProviderAuth, why.to_string())),
-            Ok(Backend::Model(endpoint)) => self.call_worker(state, turn, *endpoint),
-            Ok(Backend::Echo) => self.echo_worker(turn),
-            Ok(Backend::Command(agent)) => {
-                self.remember(state, turn);
-                if let Err(why) = self
-                    .messages
-                    .give(&self.context.folder.spool_file(&SpoolName::Drop(turn)))
-                {
-                    self.context.post(not_reachable(turn, why));
-                    return Ok(());
+/// Does a turn: from the look at what it rests on to the looks at what it has left.
+pub async fn turn(context: WorkContext, order: TurnOrder, worker: Worker) -> Result<Fact, Undone> {
+    let turn = order.turn;
+    let is_begun = matches!(worker, Worker::Adopted(..));
+    if !is_begun && context.protection.untouched(&[PROGRAMS]).is_none() {
+        let looks = context.clone();
+        blocking(move || drop(looks.look_at_protected(vec![PROGRAMS]))).await?;
+    }
+    match worker {
+        Worker::Echo => Ok(blocking(move || echo::turn(&context, turn)).await?),
+        Worker::Model(worker, silence) => by_model(context, order, worker, silence).await,
+        Worker::Program(agent, session, allowed) => {
+            let before = TurnBaseline::take(&context, order.files.clone(), None);
+            let (messages, commands) = (context.messages.clone(), order.commands.clone());
+            let job = blocking(move || {
+                let folder = commands.file(&SpoolName::Drop(turn));
+                crate::locked(&messages).give(&folder)?;
+                let id = new_id();
+                let session = session
+                    .as_deref()
+                    .map_or(TurnSession::New(&id), TurnSession::Resumed);
+                commands.job(CommandWork::Turn(turn, &agent, session, allowed.as_deref()))
+            });
+            match job.await? {
+                Ok(job) => {
+                    let exit = context.commands.turn(turn, job);
+                    by_program(context, order, before, exit).await
                 }
-                let (session, id) = (state.session_of(turn.task), new_id());
-                let dialog = state.task(turn.task).dialog.as_deref();
-                let session = session.map_or(TurnSession::New(&id), |known| TurnSession::Resumed(&known.id));
-                let allowed = dialog.and_then(Dialog::allowed_wish);
-                let commands = self.task_commands(plan, turn.task, turn.attempt);
-                let job = commands.job(CommandWork::Turn(turn, &agent, session, allowed));
-                match job {
-                    Ok(job) => return self.start(state, CommandRequest::turn(turn, job)),
-                    Err(why) => self.context.post(not_reachable(turn, why)),
-                }
+                Err(why) => Ok(not_reachable(turn, why)),
             }
         }
-        Ok(())
-    }
-
-    /// The process of a turn has ended, or there never was one.
-    pub fn turn_ended(
-        &mut self,
-        turn: TurnId,
-        outputs: CommandOutputs,
-        result: Result<supervisor::ChildExit, WorkError>,
-        inputs: &mut Vec<Fact>,
-    ) {
-        let plan = self.context.at_work().newest_plan.clone();
-        match (result, plan) {
-            (Ok(exit), Some(plan)) => {
-                self.processes.remove(&turn);
-                self.turn_exited(turn, plan, outputs, exit, inputs);
-            }
-            (Ok(_), None) => {}
-            (Err(why), _) => {
-                self.messages
-                    .take(&self.context.folder.spool_file(&SpoolName::Drop(turn)));
-                let message = String::from(why);
-                let class = of_start(&message);
-                inputs.push(Fact::TurnRequestFailed {
-                    turn,
-                    class,
-                    // What cannot be passed once cannot be passed twice.
-                    before_effect: class == FailureClass::Unknown,
-                    message,
-                    retry_after: None,
-                    jitter: jitter(),
-                });
-            }
+        Worker::Adopted(exit, known) => {
+            let before = TurnBaseline::take(&context, order.files.clone(), known);
+            by_program(context, order, before, exit).await
         }
-    }
-
-    fn turn_exited(
-        &mut self,
-        turn: TurnId,
-        plan: Arc<Plan>,
-        outputs: CommandOutputs,
-        mut exit: supervisor::ChildExit,
-        inputs: &mut Vec<Fact>,
-    ) {
-        let mut limit = plan.task(turn.task).turn_timeout.to_string();
-        if let Some(idle) = self.stalls.killed(turn).filter(|_| exit.terminated) {
-            exit.timed_out = true;
-            limit = format!("{idle} without a word");
-        }
-        // What it said it waits for is why it ended, not a word of ours.
-        exit.terminated &= outputs.given_up.is_none();
-        // One that prints nothing may still have claimed or asked something, or handed work down.
-        let has_spoken = self
-            .messages
-            .take(&self.context.folder.spool_file(&SpoolName::Drop(turn)));
-        let after = self.after(turn);
-        let is_silent = exit.stdout_len == 0 && exit.stderr_len == 0;
-        if is_silent && after.is_known() && !has_spoken && preset_of(&plan, turn).is_none() {
-            inputs.push(Fact::TurnEnded(Box::new(TurnEnd {
-                files: after.seen(&plan, &self.context.folder, (turn.task, &mut [])),
-                ..turn_end(
-                    turn,
-                    &exit,
-                    &limit,
-                    has_failed(&exit).then(|| failure_of(&plan, turn.task, &exit, "", "")),
-                )
-            })));
-            return;
-        }
-        let ended = self.ended_turn(turn, plan, outputs, after);
-        self.blocking(move || seal_turn(turn, exit, &limit, ended));
-    }
-
-    fn ended_turn(
-        &mut self,
-        turn: TurnId,
-        plan: Arc<Plan>,
-        outputs: CommandOutputs,
-        after: After,
-    ) -> EndedTurn {
-        EndedTurn {
-            outputs,
-            after,
-            plan,
-            folder: self.context.folder.clone(),
-            progress: self.progress.remove(&turn).unwrap_or_default(),
-        }
-    }
-
-    /// A turn ended while no session lived. What it printed lay there unwatched and must be what the supervisor saw.
-    pub fn turn_ended_meanwhile(&mut self, turn: TurnId, plan: &Arc<Plan>, mut exit: supervisor::ChildExit) {
-        let after = self.after(turn);
-        let outputs = self
-            .task_commands(plan, turn.task, turn.attempt)
-            .turn_outputs(turn);
-        let ended = self.ended_turn(turn, plan.clone(), outputs, after);
-        self.messages
-            .take(&self.context.folder.spool_file(&SpoolName::Drop(turn)));
-        let limit = plan.task(turn.task).turn_timeout.to_string();
-        self.blocking(move || {
-            let out = ended.outputs.stdout.clone().unwrap_or_default();
-            let found = std::fs::symlink_metadata(out).map_or(0, |found| found.len());
-            if found != exit.stdout_len {
-                let why = format!("it has {found} bytes, {} were printed", exit.stdout_len);
-                exit.output_lost.get_or_insert(why);
-            }
-            seal_turn(turn, exit, &limit, ended)
-        });
     }
 }
 
-/// A turn that ended: its files, and the state that they are held against.
-struct EndedTurn {
-    outputs: CommandOutputs,
-    after: After,
-    plan: Arc<Plan>,
-    folder: RunFolder,
-    /// The progress messages of the turn.
-    progress: agent_messages::TurnMessages,
+/// Waits for the end of a turn's program, tells meanwhile what its agent says, and looks at what it has left.
+async fn by_program(
+    context: WorkContext,
+    order: TurnOrder,
+    before: TurnBaseline,
+    exit: TurnExit,
+) -> Result<Fact, Undone> {
+    let (ended, said) = watched(&context, &order, exit).await?;
+    match ended {
+        Ok(ended) => {
+            Ok(
+                blocking(move || left_by(&context, (order.turn, &order.commands), before, (ended, said)))
+                    .await?,
+            )
+        }
+        // It was not wanted any more when it was to begin.
+        Err(_) => Err(Undone::CalledOff),
+    }
 }
 
-/// The preset that reads what the program of a turn prints, if one does.
-fn preset_of(plan: &Plan, turn: TurnId) -> Option<&Arc<Preset>> {
-    plan.worker_of(turn.task).spec.preset.as_ref()
+/// Waits for the end of a model's turn, or for whoever ends it. What it did with tools is looked at.
+async fn by_model(
+    context: WorkContext,
+    order: TurnOrder,
+    worker: Box<ModelWorker>,
+    silence: oneshot::Receiver<Millis>,
+) -> Result<Fact, Undone> {
+    let (turn, plan) = (order.turn, order.commands.plan.clone());
+    context.post(Fact::TurnProgress(turn, TurnUpdate::Spawned { process: None }));
+    let has_tools = plan.worker_of(turn.task).spec.works_with_tools();
+    let before = has_tools.then(|| TurnBaseline::take(&context, order.files.clone(), None));
+    let work = async {
+        match has_tools {
+            true => Ok(tool_worker::turn(&context, &order, &worker).await),
+            false => calls::turn(&context, &order, &worker).await,
+        }
+    };
+    let fact = tokio::select! {
+        biased;
+        fact = watched(&context, &order, work) => fact?.0?,
+        idle = silence => {
+            let idle = idle.map_err(|_| Undone::CalledOff)?;
+            let why = format!("killed after {}", silent(idle));
+            Fact::TurnEnded(Box::new(TurnEnd {
+                killed: true,
+                ..TurnEnd::failed(turn, FailureClass::Timeout, why)
+            }))
+        }
+    };
+    context.at_work().model_turns.remove(&turn);
+    match (fact, before) {
+        (Fact::TurnEnded(mut end), Some(before)) => {
+            let seen = blocking(move || {
+                let plan = context.newest_plan(&plan);
+                let after = before.after(&context);
+                end.files = after.seen(&plan, (turn.task, &mut end.delegate));
+                Fact::TurnEnded(end)
+            });
+            Ok(seen.await?)
+        }
+        (fact, _) => Ok(fact),
+    }
 }
 
 /// An id for a session: a UUID of version 4.
@@ -199,373 +126,4 @@ fn new_id() -> String {
     bits = bits & !(0x3 << 62) | (0x2 << 62);
     let hex = format!("{bits:032x}");
     [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
-}
-
-/// The failure of a turn that did not end well, from its own outputs.
-fn failure_of(
-    plan: &Plan,
-    task: TaskId,
-    exit: &supervisor::ChildExit,
-    stdout: &str,
-    stderr: &str,
-) -> ToldFailure {
-    with_failed(plan, task, exit, |failed| {
-        read_command(&FailedCommand {
-            stdout,
-            stderr,
-            ..failed
-        })
-    })
-}
-
-/// Calls `then` with the facts about a turn that did not end well, before its outputs are read.
-fn with_failed<T>(
-    plan: &Plan,
-    task: TaskId,
-    exit: &supervisor::ChildExit,
-    then: impl FnOnce(FailedCommand<'_>) -> T,
-) -> T {
-    let preset = plan.worker_of(task).spec.preset.as_deref();
-    let task = plan.task(task);
-    let first = plan
-        .agent(task.agent)
-        .spec
-        .run
-        .as_ref()
-        .and_then(|line| match line {
-            CommandLine::Argv(argv) => argv.first().map(String::as_str),
-            CommandLine::Shell(script) => script.split_whitespace().next(),
-        });
-    // Its exit codes are those of the program that the preset is for, whatever stands for it.
-    let first = preset
-        .and_then(|preset| preset.argv.first())
-        .map_or(first, |program| Some(&**program));
-    let declared: Vec<&str> = task.named_files().collect();
-    then(FailedCommand {
-        program: first
-            .and_then(|first| first.rsplit('/').next())
-            .unwrap_or_default(),
-        code: exit.code,
-        timed_out: exit.timed_out,
-        declared: &declared,
-        at: Moment::of_end(exit),
-        ..FailedCommand::default()
-    })
-}
-
-/// Characters of why there was nothing to do.
-const LONGEST_REASON: usize = 2_000;
-
-/// Makes what a turn left behind durable, reads its claims and looks at what it did.
-fn seal_turn(turn: TurnId, exit: supervisor::ChildExit, limit: &str, mut files: EndedTurn) -> Vec<Fact> {
-    let mut inputs = Vec::new();
-    let file = |name| files.folder.spool_file(&name);
-    let printed = [SpoolName::Out, SpoolName::Err, SpoolName::Drop];
-    let [out, err, dropped] = printed.map(|name| file(name(turn)));
-    let secrets = files.outputs.secrets.clone();
-    let printed = files.outputs.stdout.clone().unwrap_or_else(|| out.clone());
-    let left = files.outputs.end(Ok(exit));
-    let exit = &left.exit;
-    if exit.output_cut {
-        let most = files.plan.rules.settings.max_output;
-        let title = files.plan.title(turn.task);
-        inputs.push(Fact::Warn(format!(
-            "'{title}' printed more than maxOutput ({most} bytes) in turn {turn}: the rest was cut"
-        )));
-    }
-    let cleaned = agent_messages::clean(&dropped, &secrets);
-    let cleaned = cleaned.map_err(|why| Fact::Warn(format!("turn {turn}: what it said is not clean: {why}")));
-    inputs.extend(cleaned.err());
-    // Its last word may have come since it was last listened to.
-    let last_word = files.progress.anew(&dropped, &secrets);
-    inputs.extend(last_word.map(|text| Fact::TurnProgress(turn, TurnUpdate::Activity { summary: text })));
-    let (mut end, called) = told_end(&files.plan, turn, (&left, limit), (&secrets, &out));
-    let steps = reply::write_steps(
-        &file(SpoolName::TurnTools(turn)),
-        &called,
-        &files.progress.0,
-        &secrets,
-    );
-    let lost = |why| Fact::Warn(format!("turn {turn}: the record of what it did is lost: {why}"));
-    inputs.extend(steps.map(|steps| end.tools = steps).map_err(lost).err());
-    let refused = files
-        .after
-        .refused_writes(&files.plan, turn.task, [&printed, &err]);
-    end.denied.extend(refused.into_iter().take(REFUSALS));
-    inputs.extend(seal_outputs(&mut end, exit, (&printed, &out), &err));
-    let (mut claimed, mut said, mut nothing_to_do) = (None, None, None);
-    let mut handed_down = serde_json::Value::Null;
-    match left.claims() {
-        Ok(Some((file, claims))) => {
-            if end.usage.is_none() {
-                end.usage = claims.usage.as_usage();
-            }
-            handed_down = claims.delegate;
-            end.result = Some(file);
-            (claimed, said, nothing_to_do) = (claims.question, claims.output, claims.nothing_to_do);
-        }
-        Ok(None) => {}
-        Err(why) => inputs.push(Fact::Warn(format!("turn {turn}: {why}; it is ignored"))),
-    }
-    inputs.extend(hand_down(&files.plan, &mut end, &dropped, handed_down));
-    if end.exit.failure.is_none() {
-        if middleware::listens(&files.plan, turn.task) {
-            inputs.extend(listen(&files.plan, &mut end, said.as_deref(), &out).map(Fact::Warn));
-        }
-        let can_confirm = files.plan.rules.orchestrator.is_some();
-        if can_confirm && said.is_none() && end.output.as_ref().is_some_and(|out| out.len <= SHORT_OUTPUT) {
-            said = read_head(&out, SHORT_OUTPUT).ok();
-        }
-        let wish = end.asked.take();
-        end.asked = wish.or_else(|| agent_messages::asked(&dropped, claimed, said, can_confirm));
-    }
-    end.files = files
-        .after
-        .seen(&files.plan, &files.folder, (turn.task, &mut end.delegate));
-    claim_nothing(&mut end, &nothing_to_do.unwrap_or_default());
-    inputs.push(Fact::TurnEnded(Box::new(end)));
-    inputs
-}
-
-/// Takes why there was nothing to do, as its worker says.
-fn claim_nothing(end: &mut TurnEnd, reason: &str) {
-    let reason: String = reason.trim().chars().take(LONGEST_REASON).collect();
-    if !reason.is_empty() {
-        end.files.get_or_insert_default().nothing_to_do = Some(reason.into());
-    }
-}
-
-/// Takes the sub-tasks that a turn delegates, in its folder of messages or its result file: warnings about those that cannot be
-/// taken. Blocks.
-fn hand_down(plan: &Plan, end: &mut TurnEnd, dropped: &Path, claimed: serde_json::Value) -> Vec<Fact> {
-    let task = end.turn.task;
-    let handed_down = agent_messages::delegated(dropped, claimed);
-    let (sub_tasks, refused) = agent_messages::handed_down(plan, task, &handed_down);
-    end.delegate = sub_tasks;
-    let title = plan.title(task);
-    let warn = |why| Fact::Warn(format!("'{title}' wants to delegate work: {why}"));
-    refused.into_iter().take(REFUSALS).map(warn).collect()
-}
-
-/// How a turn ended, by what its process and, where a preset reads that, its program told, and the calls that it told of.
-/// Blocks.
-fn told_end(
-    plan: &Plan,
-    turn: TurnId,
-    (left, limit): (&CommandEnd, &str),
-    (secrets, out): (&Secrets, &Path),
-) -> (TurnEnd, Vec<Called>) {
-    let exit = &left.exit;
-    let Some(preset) = preset_of(plan, turn) else {
-        let failure = || {
-            let (stdout, stderr) = left.last_words();
-            failure_of(plan, turn.task, exit, &stdout, &stderr)
-        };
-        let end = turn_end(turn, exit, limit, has_failed(exit).then(failure));
-        return (end, Vec::new());
-    };
-    match with_failed(plan, turn.task, exit, |failed| told_by(preset, left, failed)) {
-        Ok(mut told) => {
-            let called = std::mem::take(&mut told.heard.tools);
-            let mut end = turn_end(turn, exit, limit, told.failure.clone());
-            take_told(&mut end, (plan, secrets), told, out);
-            (end, called)
-        }
-        Err(error) => {
-            let mut end = turn_end(turn, exit, limit, None);
-            lose_output(&mut end.exit, &error.to_string());
-            (end, Vec::new())
-        }
-    }
-}
-
-/// Makes what a turn printed durable. An output that is lost or cut is a failure of the turn; lost errors are worth a warning.
-fn seal_outputs(
-    end: &mut TurnEnd,
-    exit: &supervisor::ChildExit,
-    (printed, out): (&Path, &Path),
-    err: &Path,
-) -> Option<Fact> {
-    let mut warning = None;
-    match seal(err) {
-        Ok(file) => end.stderr = file,
-        Err(why) => warning = Some(Fact::Warn(format!("{}: {why}", err.display()))),
-    }
-    match seal(out) {
-        Ok(file) => end.output = file,
-        Err(why) => lose_output(&mut end.exit, &why.to_string()),
-    }
-    // It may have grown since, but what is gone of it may have been the work.
-    let found = if printed == out {
-        end.output.as_ref().map_or(0, |out| out.len)
-    } else {
-        std::fs::symlink_metadata(printed).map_or(0, |found| found.len())
-    };
-    if found < exit.stdout_len && end.exit.message.is_none() {
-        let why = format!("it has {found} bytes, {} were printed", exit.stdout_len);
-        lose_output(&mut end.exit, &why);
-    }
-    warning
-}
-
-/// Reads the last message of a turn: the one that it claims, else the end of its output. Gives a warning for
-/// people. Blocks.
-fn listen(plan: &Plan, end: &mut TurnEnd, claimed: Option<&str>, out: &Path) -> Option<String> {
-    let printed = match (claimed, &end.output) {
-        (None, Some(_)) => read_tail(out, LAST_MESSAGE),
-        _ => Ok(String::new()),
-    };
-    let (printed, unheard) = match printed {
-        Ok(printed) => (printed, None),
-        Err(error) => {
-            let why = format!("turn {}: its last words cannot be heard: {error}", end.turn);
-            (String::new(), Some(why))
-        }
-    };
-    let message = claimed.map_or(LastWords::Printed(&printed), LastWords::Message);
-    let heard = middleware::after(plan, end.turn.task, &end.exit, message);
-    end.broken = heard.broken;
-    end.cues = heard.cues;
-    unheard.or(heard.warning)
-}
-
-/// Whether a process did not end as one that has done its work.
-fn has_failed(exit: &supervisor::ChildExit) -> bool {
-    exit.timed_out || exit.code != Some(0)
-}
-
-/// Takes in the messages of a turn's program: its reply becomes the turn's output.
-fn take_told(end: &mut TurnEnd, (plan, secrets): (&Plan, &Secrets), told: ProgramOutput, out: &Path) {
-    let ProgramOutput {
-        heard, lost_session, ..
-    } = told;
-    let text = secrets.redact(heard.text.trim());
-    // Empty files are not kept.
-    if !text.is_empty()
-        && let Err(why) = reply::write(out, &text)
-    {
-        lose_output(&mut end.exit, &why.to_string());
-    }
-    let Some(preset) = preset_of(plan, end.turn) else {
-        return;
-    };
-    let counted = |field: Field| preset.cumulative.contains(&field);
-    let cost = heard.usage.cost.and_then(Money::new);
-    end.usage = Usage {
-        input_tokens: heard.usage.input,
-        output_tokens: heard.usage.output,
-        cost,
-    };
-    let counted = Usage {
-        input_tokens: heard.usage.input.filter(|_| counted(Field::In)),
-        output_tokens: heard.usage.output.filter(|_| counted(Field::Out)),
-        cost: cost.filter(|_| counted(Field::Cost)),
-    };
-    end.model = heard.model;
-    let session = heard.session.filter(|_| !lost_session);
-    end.session = session.map(|id| {
-        Box::new(SessionRef {
-            id: id.into(),
-            counted,
-        })
-    });
-    end.denied = heard
-        .denied
-        .iter()
-        .map(|denied| secrets.redact(denied).into())
-        .collect();
-    end.tool_calls = preset.tells(Field::Tool).then_some(ToolCalls {
-        calls: heard.calls,
-        writes: 0,
-    });
-    end.asked = heard.wish.map(|wish| Asked {
-        call: Some(Box::new(Digest::of(wish.as_bytes()))),
-        ..agent_messages::question(&secrets.redact(&wish), false)
-    });
-}
-
-fn turn_end(turn: TurnId, exit: &supervisor::ChildExit, limit: &str, told: Option<ToldFailure>) -> TurnEnd {
-    let said = told.as_ref().map_or("", |told| told.reason.as_str());
-    let quote: String = said.chars().take(LONGEST_QUOTE).collect();
-    let said = if quote.is_empty() {
-        quote
-    } else {
-        format!(": {quote}")
-    };
-    let message = match (exit.timed_out, exit.code, exit.signal) {
-        (true, _, _) => Some(format!("killed after {limit}{said}")),
-        (false, Some(0), _) if told.is_none() => None,
-        (false, Some(code), _) => Some(format!("exited {code}{said}")),
-        (false, None, signal) => {
-            let signal = signal.unwrap_or_default();
-            Some(format!("killed by signal {signal}{said}"))
-        }
-    };
-    let failure = told.as_ref().map(|told| told.class);
-    let lost = exit.output_lost.as_deref();
-    let mut end = Exit {
-        code: exit.code.filter(|code| *code != 0),
-        signal: exit.signal,
-        failure,
-        message,
-        retry_after: told.and_then(|told| told.retry_after),
-    };
-    if let Some(lost) = lost {
-        lose_output(&mut end, lost);
-    }
-    TurnEnd {
-        turn,
-        // Only who failed is tried again after a pause.
-        jitter: if end.failure.is_some() { jitter() } else { 0 },
-        exit: end,
-        interrupted: exit.terminated && !exit.timed_out,
-        killed: exit.timed_out,
-        duration: Millis(exit.duration_ms),
-        ..TurnEnd::clean(turn)
-    }
-}
-
-/// Fails a turn whose output is lost: that may have been its work, so this is no success, however the turn
-/// ended.
-fn lose_output(exit: &mut Exit, why: &str) {
-    exit.failure.get_or_insert(FailureClass::Unknown);
-    let how = exit.message.take().unwrap_or_else(|| "exited 0".to_owned());
-    exit.message = Some(format!("{how}, but its output is lost: {why}"));
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_turn_whose_output_is_lost_failed() {
-        let turn = TurnId {
-            task: TaskId(0),
-            attempt: 1,
-            turn: 1,
-        };
-        let exit = |code, lost: Option<&str>| supervisor::ChildExit {
-            code: Some(code),
-            output_lost: lost.map(str::to_owned),
-            ..supervisor::ChildExit::default()
-        };
-        let unknown = || ToldFailure {
-            class: FailureClass::Unknown,
-            retry_after: None,
-            reason: String::new(),
-        };
-        let end = |exit| turn_end(turn, &exit, "1ms", has_failed(&exit).then(unknown)).exit;
-        assert_eq!(end(exit(0, None)), Exit::default());
-        let lost = end(exit(0, Some("the folder is gone")));
-        assert_eq!(lost.failure, Some(FailureClass::Unknown));
-        assert_eq!(
-            lost.message.unwrap(),
-            "exited 0, but its output is lost: the folder is gone"
-        );
-        let both = end(exit(3, Some("the folder is gone")));
-        assert_eq!(
-            both.message.unwrap(),
-            "exited 3, but its output is lost: the folder is gone"
-        );
-    }
 }

@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use crate::executor::program_watch::{WatchedProgram, WatchedPrograms};
 use crate::executor::runner::{CommandOwner, CommandRequest, EndedCommand};
 use crate::executor::task_command::TaskCommands;
 use rules::domain::TaskId;
@@ -11,14 +10,10 @@ use rules::engine::{Fact, ProcessRef, State, TurnUpdate, WorkId};
 use rules::mission::Plan;
 use supervisor::SupervisorEvent;
 
-use super::context::Message;
+use super::effects::Executor;
+use super::error::RunError;
 use crate::runtime::isolation::hidden;
-use crate::runtime::session::effects::Executor;
-use crate::runtime::session::error::RunError;
-
-fn finish(ended: EndedCommand) {
-    tokio::task::spawn_blocking(|| ended.finish());
-}
+use crate::runtime::isolation::protection::{Protection, ReadBefore};
 
 impl Executor {
     /// The values that all commands of a task share.
@@ -32,6 +27,16 @@ impl Executor {
             elsewhere: None,
             apart: None,
         }
+    }
+
+    /// Looks at all that is to be protected while the session lives, before anything works. Blocks.
+    pub fn protect(&mut self, state: &State, first: &Fact, read: &ReadBefore) -> Vec<Fact> {
+        let options = state.options_of(first);
+        let taken = Protection::take((state, options), read, self.context.folder.state_folder().path());
+        self.context.protection = Arc::new(taken.protection);
+        let warnings = taken.warnings.into_iter().map(Fact::Warn);
+        let noted = taken.to_note.map(Fact::ProtectionNoted);
+        noted.into_iter().chain(warnings).collect()
     }
 
     /// Looks at what the processes of the session are kept from. Why none of them can be, where that is so, and what they
@@ -52,12 +57,17 @@ impl Executor {
     pub fn start(&mut self, state: &State, request: CommandRequest) -> Result<(), RunError> {
         let (plan, owner) = (&state.plan, request.owner());
         let is_wanted = match owner {
-            CommandOwner::Tool(turn) => self.context.at_work().turns().contains(&turn),
+            CommandOwner::Turn(turn) => state.is_out(WorkId::turn(turn)),
+            CommandOwner::Tool(turn) => self.context.at_work().model_turns.contains_key(&turn),
             CommandOwner::Ask(id, _) => state.is_out(WorkId::ask(id)),
             _ => true,
         };
         if !is_wanted || self.stopping && owner != CommandOwner::Nobody {
-            finish(request.refused("it is not wanted any more".into()));
+            match owner.as_turn() {
+                // Whoever waits for it hears nothing.
+                Some(turn) => self.interrupt(state, turn),
+                None => request.refused("it is not wanted any more".into()).finish(),
+            }
             return Ok(());
         }
         if let Some(folder) = hidden::folder_to_copy(plan, request.job()) {
@@ -83,9 +93,7 @@ impl Executor {
         };
         drop(at_work);
         if let Some(ended) = started {
-            let mut inputs = Vec::new();
-            self.ended(ended, &mut inputs);
-            inputs.into_iter().for_each(|input| self.context.post(input));
+            self.ended(ended);
         }
         Ok(())
     }
@@ -101,7 +109,6 @@ impl Executor {
                 let process = ProcessRef { pid, start_time };
                 let owner = self.context.at_work().runner.spawned(key, process.clone());
                 if let Some(CommandOwner::Turn(turn)) = owner {
-                    self.processes.insert(turn, process.clone());
                     let process = Some(process);
                     inputs.push(Fact::TurnProgress(turn, TurnUpdate::Spawned { process }));
                 }
@@ -124,7 +131,7 @@ impl Executor {
             }
             SupervisorEvent::Exited(exit) => self.context.at_work().runner.ended(exit.key, Ok(exit)),
             SupervisorEvent::Printed { key, from, bytes } => {
-                self.programs_at_work.printed(key, from, &bytes);
+                self.context.at_work().programs.printed(key, from, &bytes);
                 None
             }
             SupervisorEvent::Warning { message } => {
@@ -135,50 +142,17 @@ impl Executor {
             SupervisorEvent::Alive | SupervisorEvent::Confinement(_) | SupervisorEvent::Farewell => None,
         };
         if let Some(ended) = ended {
-            self.ended(ended, inputs);
+            self.ended(ended);
         }
         Ok(())
     }
 
-    /// Looks beside the loop at the programs of agents that presets read.
-    pub fn look_at_programs(&mut self) {
-        let identity = self.supervisor.identity();
-        let programs = self
-            .programs_at_work
-            .begin(&self.context.at_work().runner, identity);
-        if let Some(mut programs) = programs {
-            let sender = self.context.sender.clone();
-            tokio::task::spawn_blocking(move || {
-                programs.values_mut().for_each(WatchedProgram::look);
-                // The loop holds the receiver as long as it lives.
-                let _ = sender.send(Message::ProgramsSeen(programs));
-            });
-        }
-    }
-
-    /// Programs were looked at: what they do is told, and whoever waits for too long is ended.
-    ///
-    /// # Errors
-    /// When the supervisor is gone.
-    pub fn programs_seen(
-        &mut self,
-        programs: WatchedPrograms,
-        inputs: &mut Vec<Fact>,
-    ) -> Result<(), RunError> {
-        let tell = |turn, text| inputs.push(Fact::TurnProgress(turn, TurnUpdate::Activity { summary: text }));
-        let runner = &mut crate::locked(&self.context.at_work).runner;
-        self.programs_at_work
-            .end(programs, runner, &mut self.supervisor, tell)
-            .map_err(RunError::Supervisor)
-    }
-
-    fn ended(&mut self, ended: EndedCommand, inputs: &mut Vec<Fact>) {
+    fn ended(&mut self, ended: EndedCommand) {
         self.context.ended.notify_waiters();
-        match ended.owner {
-            CommandOwner::Turn(turn) => self.turn_ended(turn, ended.outputs, ended.result, inputs),
-            // What is dropped is done again by the next session.
-            owner if self.stopping && owner != CommandOwner::Nobody => {}
-            _ => finish(ended),
+        let is_heard_of = matches!(ended.owner, CommandOwner::Turn(_) | CommandOwner::Nobody);
+        // What is dropped is done again by the next session.
+        if is_heard_of || !self.stopping {
+            ended.finish();
         }
     }
 }
