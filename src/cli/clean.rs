@@ -6,15 +6,14 @@ use crate::report::count;
 use crate::report::documents::commands::{CleanDocument, CleanedRun};
 use crate::report::documents::runs::{RunRow, cleaned, left};
 use crate::runtime::{ApplyError, forget_work};
-use crate::store::{Lock, LockError, RunFolder};
+use crate::store::{Lock, RunFolder};
 use rules::domain::{Millis, Timestamp};
 
 use super::confirm::confirm;
 use super::failure::Failure;
 use super::listing::{Listed, list};
-use super::lock::held;
+use super::lock::not_taken;
 use super::operator_client::apply_failure;
-use super::project::WRITABLE;
 use super::project::{all_runs, state_folder};
 use super::screen::Screen;
 
@@ -63,10 +62,7 @@ pub fn clean(arguments: &Clean, screen: &Screen) -> Result<u8, Failure> {
         return report(screen, &[], &[]);
     }
     // Held to the end: no run can begin, go on or be resumed while it is looked at and removed.
-    let _lock = Lock::take(&folder.lock_path(), "quorum clean", None).map_err(|error| match error {
-        LockError::Held { .. } => held(error),
-        LockError::Io { .. } => Failure::environment(error).help(WRITABLE),
-    })?;
+    let _lock = Lock::take(&folder.lock_path(), "quorum clean", None).map_err(not_taken)?;
     folder
         .sweep()
         .map_err(|error| internal!("cannot remove what an earlier clean left: {error}"))?;

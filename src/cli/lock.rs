@@ -26,17 +26,14 @@ pub fn lock(folder: &StateFolder, command: &str, run: &RunId) -> Result<Lock, Fa
             taken => break taken,
         }
     };
-    taken.map_err(|error| match error {
-        LockError::Held { .. } => held(error),
-        LockError::Io { .. } => Failure::environment(error).help(WRITABLE),
-    })
+    taken.map_err(not_taken)
 }
 
-/// The failure of a command because somebody else writes.
-pub fn held(error: LockError) -> Failure {
+/// The failure of a command because the lock cannot be had: somebody else writes, or there is no writing.
+pub fn not_taken(error: LockError) -> Failure {
     let elsewhere = match &error {
         LockError::Held { holder, .. } => holder.as_ref().filter(|holder| !holder.is_here()),
-        LockError::Io { .. } => None,
+        LockError::Io { .. } => return Failure::environment(error).help(WRITABLE),
     };
     let help = match elsewhere {
         Some(holder) => format!(

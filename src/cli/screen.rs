@@ -138,9 +138,9 @@ fn last_lines(mut file: File) -> Vec<String> {
         return Vec::new();
     }
     let text = String::from_utf8_lossy(&bytes);
-    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-    let last = &lines[lines.len().saturating_sub(LINES)..];
-    last.iter().map(|line| (*line).to_owned()).collect()
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    let mut lines: Vec<String> = lines.map(str::to_owned).collect();
+    lines.split_off(lines.len().saturating_sub(LINES))
 }
 
 /// Shares a view with the session that feeds it.
@@ -386,11 +386,7 @@ impl Screen {
         };
         match progress {
             Progress::None => {}
-            _ if self.output.quiet => {
-                let plain = progress::Plain::new(io::stderr(), run.clone(), screen);
-                observers.push(Box::new(plain.only_failures()));
-            }
-            Progress::Bar => {
+            Progress::Bar if !self.output.quiet => {
                 let boot_id = this_boot();
                 let last_line = move |process: &ProcessRef| {
                     let identity = ProcessIdentity {
@@ -403,9 +399,14 @@ impl Screen {
                 let bar = progress::BarView::stderr(run.clone(), screen, columns_of_stderr, last_line);
                 observers.push(Box::new(bar.verbose(details)));
             }
-            Progress::Auto | Progress::Plain => {
+            _ => {
                 let plain = progress::Plain::new(io::stderr(), run.clone(), screen);
-                observers.push(Box::new(plain.verbose(details)));
+                let plain = if self.output.quiet {
+                    plain.only_failures()
+                } else {
+                    plain.verbose(details)
+                };
+                observers.push(Box::new(plain));
             }
         }
         Watchers { observers, view }

@@ -64,18 +64,12 @@ impl GivenThreshold {
 /// The bars by which scores of a task's reviews are judged.
 fn bars(state: &State, id: TaskId) -> impl Iterator<Item = Bar> {
     let task = state.plan.task(id);
-    let of_review = match state.plan.judge(id) {
-        Some(Judge::Panel(panel)) => Some(panel.bar),
-        Some(Judge::Evaluation(_)) => Some(state.plan.rules.settings.eval_threshold),
-        Some(Judge::Nobody) | None => None,
-    };
     // Plain facts grade with reviews switched off too.
-    let verification = task.verification();
-    let verification = verification
+    let verification = task
+        .verification()
         .filter(|verification| verification.rubric.is_none() || state.plan.rules.settings.evaluate);
-    of_review
-        .into_iter()
-        .chain(verification.map(|verification| verification.bar))
+    let of_review = state.plan.bar_of_review(id).into_iter();
+    of_review.chain(verification.map(|verification| verification.bar))
 }
 
 /// Warnings of what cannot work, before anything is started.

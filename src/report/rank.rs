@@ -81,9 +81,12 @@ pub fn rank(state: &State, view: &RunView, id: TaskId) -> Rank {
         }
         (Status::AwaitingApproval, _) => Rank::Waiting,
         (Status::Done, Some(flag)) if flag.is_below_bar() => Rank::BelowBar,
-        (Status::Done, Some(QualityFlag::Unreviewed)) if state.options.strict => Rank::Indeterminate,
-        (Status::Done, _) if task.attempt.has(Mark::Faulted) && state.options.strict => Rank::Indeterminate,
-        (Status::Done, _) if task.attempt.has(Mark::BaselineUnknown) && state.options.strict => {
+        (Status::Done, flag)
+            if state.options.strict
+                && (flag == Some(QualityFlag::Unreviewed)
+                    || task.attempt.has(Mark::Faulted)
+                    || task.attempt.has(Mark::BaselineUnknown)) =>
+        {
             Rank::Indeterminate
         }
         (Status::Done, Some(QualityFlag::Unreviewed)) => Rank::Unreviewed,

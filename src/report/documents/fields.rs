@@ -61,27 +61,28 @@ pub(crate) fn in_templates<T>(_: &T) -> bool {
     serializing_for_value()
 }
 
-/// Points from 0 to 100, at most four decimals.
-pub fn points<S: Serializer>(points: &Option<Points>, serializer: S) -> Result<S::Ok, S::Error> {
-    points.map(Points::to_f64).serialize(serializer)
+/// Makes writers of values that may be missing.
+macro_rules! writers {
+    ($($(#[$doc:meta])+ $name:ident: $T:ty => $written:expr;)+) => {$(
+        $(#[$doc])+
+        pub fn $name<S: Serializer>(value: &Option<$T>, serializer: S) -> Result<S::Ok, S::Error> {
+            value.map($written).serialize(serializer)
+        }
+    )+};
 }
 
-/// Points on the scale from 1 to 5, at most two decimals.
-pub fn score<S: Serializer>(points: &Option<Points>, serializer: S) -> Result<S::Ok, S::Error> {
-    points.map(Points::score_f64).serialize(serializer)
-}
-
-/// A moment by RFC 3339.
-pub fn moment<S: Serializer>(at: &Option<Timestamp>, serializer: S) -> Result<S::Ok, S::Error> {
-    at.map(Timestamp::to_rfc3339).serialize(serializer)
+writers! {
+    /// Points from 0 to 100, at most four decimals.
+    points: Points => Points::to_f64;
+    /// Points on the scale from 1 to 5, at most two decimals.
+    score: Points => Points::score_f64;
+    /// A moment by RFC 3339.
+    moment: Timestamp => Timestamp::to_rfc3339;
+    /// The points of a bar.
+    bar: Bar => |bar| bar.points.to_f64();
 }
 
 /// A moment that is always known, by RFC 3339.
 pub fn this_moment<S: Serializer>(at: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
     at.to_rfc3339().serialize(serializer)
-}
-
-/// The points of a bar.
-pub fn bar<S: Serializer>(bar: &Option<Bar>, serializer: S) -> Result<S::Ok, S::Error> {
-    points(&bar.map(|bar| bar.points), serializer)
 }

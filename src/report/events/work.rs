@@ -157,6 +157,7 @@ impl EventExpander {
 
     /// The events for work that nobody waits for any more once `event` has happened. Comes behind it.
     pub fn dropped_by(&mut self, event: &Event) -> Vec<NamedPayload> {
+        let mut all_of = |task: &TaskId| self.work.take(*task, |_| true);
         let dropped = match event {
             // The first turn of an attempt starts with the step to in_progress.
             Event::Task(
@@ -168,7 +169,7 @@ impl EventExpander {
             ) => self
                 .work
                 .take(*task, |work| !matches!(work.key, WorkKey::Turn(..))),
-            Event::Task(task, TaskEvent::Transition { .. }) => self.work.take(*task, |_| true),
+            Event::Task(task, TaskEvent::Transition { .. }) => all_of(task),
             Event::Task(_, TaskEvent::StageVerdict(report)) => self
                 .work
                 .take(report.task, |work| work.place.stage == Some(report.stage)),
@@ -190,18 +191,14 @@ impl EventExpander {
                 TaskEvent::EdgeTaken {
                     stopped: tasks, left, ..
                 },
-            ) => {
-                let tasks = tasks.iter().chain(left);
-                tasks.flat_map(|id| self.work.take(*id, |_| true)).collect()
-            }
-            Event::Run(RunEvent::TasksWithdrawn { tasks }) => tasks
+            ) => tasks.iter().chain(left).flat_map(all_of).collect(),
+            Event::Run(RunEvent::TasksWithdrawn { tasks }) => tasks.iter().flat_map(all_of).collect(),
+            Event::Run(RunEvent::MissionChanged(change)) => change
+                .removed
                 .iter()
-                .flat_map(|id| self.work.take(*id, |_| true))
+                .chain(&change.changed)
+                .flat_map(all_of)
                 .collect(),
-            Event::Run(RunEvent::MissionChanged(change)) => {
-                let tasks = change.removed.iter().chain(&change.changed);
-                tasks.flat_map(|id| self.work.take(*id, |_| true)).collect()
-            }
             _ => return Vec::new(),
         };
         dropped

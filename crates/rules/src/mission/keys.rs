@@ -401,51 +401,35 @@ impl<S, T: Value<S>> Value<S> for Named<T> {
     }
 }
 
-/// Texts by name: variables, headers, files of a preset.
-impl<S: Scalar + Into<String>> Value<S> for BTreeMap<String, String> {
-    const SHAPE: Shape = Shape::Named(&OneShape::of::<VariableName>(), &Shape::one::<S>());
+/// Makes maps of free names readable. A missing one is empty.
+macro_rules! free_names {
+    ($($(#[$doc:meta])+ [$($generics:tt)*] $As:ty, $T:ty: $Key:ty => $shape:expr, $entry:expr;)+) => {$(
+        $(#[$doc])+
+        impl $($generics)* Value<$As> for $T {
+            const SHAPE: Shape = Shape::Named(&OneShape::of::<$Key>(), &$shape);
 
-    fn read(node: Node<'_, '_>) -> Option<Self> {
-        let entry =
-            |(name, value): (&str, Node<'_, '_>)| Some((name.to_owned(), <String as Value<S>>::read(value)?));
-        node.entries().map(entry).collect()
-    }
+            fn read(node: Node<'_, '_>) -> Option<Self> {
+                let entry: fn((&str, Node<'_, '_>)) -> Option<_> = $entry;
+                node.entries().map(entry).collect()
+            }
 
-    fn missing(_: Option<&str>) -> Option<Self> {
-        Some(Self::default())
-    }
+            fn missing(_: Option<&str>) -> Option<Self> {
+                Some(Self::default())
+            }
+        }
+    )+};
 }
 
-/// Reads the meaning of each level of a scale, in the order of the file.
-impl Value<RubricLevel> for Vec<(u8, String)> {
-    const SHAPE: Shape = Shape::Named(&OneShape::of::<RubricLevel>(), &Shape::one::<Filled>());
-
-    fn read(node: Node<'_, '_>) -> Option<Self> {
-        let entry = |(level, text): (&str, Node<'_, '_>)| {
-            let RubricLevel(level) = RubricLevel::parse(level).ok()?;
-            Some((level, text.text().to_owned()))
-        };
-        node.entries().map(entry).collect()
-    }
-
-    fn missing(_: Option<&str>) -> Option<Self> {
-        Some(Self::default())
-    }
-}
-
-/// Reads shares by name.
-impl Value<Fraction> for Vec<(Box<str>, Points)> {
-    const SHAPE: Shape = Shape::Named(&OneShape::of::<Name>(), &Shape::one::<Fraction>());
-
-    fn read(node: Node<'_, '_>) -> Option<Self> {
-        let entry =
-            |(name, share): (&str, Node<'_, '_>)| Some((name.into(), Fraction::read(share)?.points()));
-        node.entries().map(entry).collect()
-    }
-
-    fn missing(_: Option<&str>) -> Option<Self> {
-        Some(Self::default())
-    }
+free_names! {
+    /// Reads texts by name: variables, headers, files of a preset.
+    [<S: Scalar + Into<String>>] S, BTreeMap<String, String>: VariableName => Shape::one::<S>(),
+        |(name, value)| Some((name.to_owned(), <String as Value<S>>::read(value)?));
+    /// Reads the meaning of each level of a scale, in the order of the file.
+    [] RubricLevel, Vec<(u8, String)>: RubricLevel => Shape::one::<Filled>(),
+        |(level, text)| Some((RubricLevel::parse(level).ok()?.0, text.text().to_owned()));
+    /// Reads shares by name.
+    [] Fraction, Vec<(Box<str>, Points)>: Name => Shape::one::<Fraction>(),
+        |(name, share)| Some((name.into(), Fraction::read(share)?.points()));
 }
 
 /// The place of a key that nothing acts on yet. It is checked, as the type that `as` names, and never read.

@@ -487,10 +487,16 @@ impl Plan {
 
     /// The bar of a task without the relief of a foundation.
     pub fn full_bar(&self, id: TaskId) -> Option<Bar> {
-        match self.judge(id) {
-            Some(Judge::Panel(panel)) => Some(panel.bar),
-            Some(Judge::Evaluation(_)) => Some(self.rules.settings.eval_threshold),
-            Some(Judge::Nobody) | None => self.task(id).verification().map(|verification| verification.bar),
+        self.bar_of_review(id)
+            .or_else(|| Some(self.task(id).verification()?.bar))
+    }
+
+    /// The bar of the panel or evaluation of a task, without the relief of a foundation.
+    pub fn bar_of_review(&self, id: TaskId) -> Option<Bar> {
+        match self.judge(id)? {
+            Judge::Panel(panel) => Some(panel.bar),
+            Judge::Evaluation(_) => Some(self.rules.settings.eval_threshold),
+            Judge::Nobody => None,
         }
     }
 
