@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::report::ids::{ApprovalId, task_key};
 use crate::report::view::{AttemptView, RunView};
 use rules::domain::{AgentId, AttemptKind, HoldOwner, TaskId, Timestamp, TurnId};
-use rules::engine::{Event, MissionChange, RunEvent, RunStarted};
+use rules::engine::{Event, MissionChange, NoticeEvent, RunEvent, RunStarted, TaskEvent, TurnEvent};
 use rules::mission::{Addition, Part, Plan, migrate_plan};
 
 use super::PublicEvent;
@@ -56,6 +56,8 @@ impl EventExpander {
             self.follow(event);
         }
         let plan = Arc::clone(&self.plan);
+        // What is told of a turn behind the step that its task takes, and behind the dead letters of its tools.
+        let mut brought = Vec::new();
         (seq..)
             .zip(events)
             .enumerate()
@@ -70,6 +72,19 @@ impl EventExpander {
                 named.extend(self.dropped_by(event));
                 named.extend(self.hold_events(event));
                 named.extend(self.ledgers.after(&plan, event));
+                if let Event::Turn(turn, of) = event {
+                    brought = self.turn_brings(*turn, of);
+                }
+                let waits = match events.get(index + 1) {
+                    Some(Event::Task(_, TaskEvent::Transition { .. })) => {
+                        matches!(event, Event::Turn(_, TurnEvent::Started(_)))
+                    }
+                    Some(Event::Notice(next)) => matches!(**next, NoticeEvent::Died(_)),
+                    _ => false,
+                };
+                if !waits {
+                    named.append(&mut brought);
+                }
                 let (all, added) = match event {
                     Event::Run(RunEvent::Started(_)) => (Some(plan.every_task_id()), Vec::new()),
                     Event::Run(RunEvent::MissionChanged(change)) => (None, change.added.clone()),

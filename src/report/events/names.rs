@@ -11,7 +11,8 @@ mod task;
 
 use rules::domain::{AskId, FailureClass, GateId, Points, Purpose, TurnId};
 use rules::engine::{
-    AskEvent, BudgetEvent, Ceiling, Concern, Event, GateEvent, GateResult, RunEvent, TurnEvent, TurnUpdate,
+    AskEvent, BudgetEvent, Ceiling, Concern, Event, GateEvent, GateResult, RunEvent, TaskEvent, TurnEvent,
+    TurnUpdate,
 };
 
 use super::expander::{EventExpander, NamedPayload};
@@ -153,8 +154,12 @@ impl EventExpander {
         match event {
             Event::Run(of) => named.extend(self.run_event(of)),
             Event::Task(task, of) => {
-                named.extend(self.task_event(*task, of, rest));
-                named.extend(self.beside(*task, of, rest));
+                let mut told = [self.task_event(*task, of, rest), self.beside(*task, of, rest)];
+                // Waves without progress are the reason of what follows.
+                if matches!(of, TaskEvent::DependencyFailed { .. }) {
+                    told.reverse();
+                }
+                named.extend(told.into_iter().flatten());
                 named.extend(self.assessment(of, rest));
             }
             Event::Turn(turn, of) => named.extend(self.turn_event(*turn, of)),
@@ -233,15 +238,34 @@ impl EventExpander {
         })
     }
 
-    fn turn_event(&self, turn: TurnId, of: &TurnEvent) -> Vec<NamedPayload> {
+    /// What a turn brings beside its own beginning and end: sub-tasks, words of authority, an assumption that does not hold.
+    pub fn turn_brings(&self, turn: TurnId, of: &TurnEvent) -> Vec<NamedPayload> {
+        let cues = |cues: u32, place: &str| {
+            let payload = payload!(self.turn(turn); cues, "in": place);
+            (cues > 0).then_some(("authority:cues", payload))
+        };
+        match of {
+            TurnEvent::Started(prompt) => cues(prompt.cues, "prompt").into_iter().collect(),
+            TurnEvent::Finished(end) => {
+                let titles = end.delegate.iter().map(|sub_task| &sub_task.title);
+                let requested = payload!(self.task(turn.task); "tasks": titles.collect::<Vec<_>>());
+                let requested = (!end.delegate.is_empty()).then_some(("delegation:requested", requested));
+                let escalated = end.broken.as_ref().map(|broken| {
+                    let payload = payload!(self.turn(turn); "kind": broken.kind, "evidence": broken.evidence);
+                    ("task:escalated", payload)
+                });
+                let brought = requested.into_iter().chain(cues(end.cues, "result"));
+                brought.chain(escalated).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn turn_event(&self, turn: TurnId, of: &TurnEvent) -> Option<NamedPayload> {
         let turn_of = || self.turn(turn);
         let plan = self.plan.task(turn.task);
         let agent = self.agent_name(plan.agent);
-        let cues = |cues: u32, place: &str| {
-            let payload = payload!(turn_of(); cues, "in": place);
-            (cues > 0).then_some(("authority:cues", payload))
-        };
-        let named = match of {
+        Some(match of {
             TurnEvent::Progress(TurnUpdate::Spawned { process }) => {
                 let pid = process.as_ref().map(|process| process.pid);
                 let payload = payload!(turn_of(); "agentName": agent, "taskTitle": plan.title, pid);
@@ -263,24 +287,12 @@ impl EventExpander {
                     payload!(self.task(turn.task); "elapsed": end.duration, "timeout": plan.turn_timeout);
                 ("task:timeout", payload)
             }
-            TurnEvent::Finished(end) => {
-                let titles = end.delegate.iter().map(|sub_task| &sub_task.title);
-                let requested = payload!(self.task(turn.task); "tasks": titles.collect::<Vec<_>>());
-                let requested = (!end.delegate.is_empty()).then_some(("delegation:requested", requested));
-                let escalated = end.broken.as_ref().map(|broken| {
-                    let payload = payload!(turn_of(); "kind": broken.kind, "evidence": broken.evidence);
-                    ("task:escalated", payload)
-                });
-                return requested
-                    .into_iter()
-                    .chain(cues(end.cues, "result"))
-                    .chain(escalated)
-                    .collect();
-            }
-            TurnEvent::Started(prompt) => return cues(prompt.cues, "prompt").into_iter().collect(),
-            TurnEvent::RequestFailed { .. } | TurnEvent::Lost | TurnEvent::Adopted => return Vec::new(),
-        };
-        vec![named]
+            TurnEvent::Started(_)
+            | TurnEvent::Finished(_)
+            | TurnEvent::RequestFailed { .. }
+            | TurnEvent::Lost
+            | TurnEvent::Adopted => return None,
+        })
     }
 
     fn ask_event(&self, id: AskId, of: &AskEvent) -> Option<NamedPayload> {

@@ -11,10 +11,12 @@ use serde_json::Value;
 use super::*;
 use crate::report::testing::{Mission, SCREENS, START, Scene, assert_fits, eventful, play_eventful};
 use crate::report::words::find;
-use rules::domain::{FailureClass, Millis, OutcomeClass, Purpose, Stage, StageKey, TaskId, Verdict};
+use rules::domain::{
+    FailureClass, Millis, OutcomeClass, Purpose, Stage, StageKey, Status, TaskId, TurnId, Verdict,
+};
 use rules::engine::{
-    AskEvent, AskReply, BudgetEvent, Event, GateEvent, HoldEvent, Job, RunEvent, TaskEvent, TurnEvent,
-    TurnUpdate, WorkEvent,
+    AskEvent, AskReply, BudgetEvent, DependencyStep, Event, GateEvent, HoldEvent, Job, NoticeEvent, Prompt,
+    RunEvent, TaskEvent, TurnEnd, TurnEvent, TurnUpdate, WorkEvent,
 };
 use rules::mission::{BarrierKind, BarrierPlan, Part};
 
@@ -194,6 +196,83 @@ fn stages_and_signals_have_their_public_names_and_not_those_of_the_journal() {
     assert_eq!(finished["outcome"], "interrupted");
     assert_eq!(finished["conditions"][0], "interrupted");
     assert_eq!(finished["allowed"][0], "interrupted");
+}
+
+#[test]
+fn what_a_turn_brings_is_told_behind_the_step_of_its_task_and_dead_letters() {
+    let names = |record: &[Event]| {
+        let mut expander = EventExpander::new(&mission().build());
+        let events = expander.expand(7, START, record);
+        events.map(|event| event.name).collect::<Vec<_>>()
+    };
+    let turn = TurnId {
+        task: TASK,
+        attempt: 1,
+        turn: 1,
+    };
+    let prompt = Prompt {
+        turn,
+        cues: 1,
+        ..Prompt::default()
+    };
+    let end = TurnEnd {
+        cues: 1,
+        ..TurnEnd::clean(turn)
+    };
+    let to = |from, to| {
+        Event::Task(
+            TASK,
+            TaskEvent::Transition {
+                from,
+                to,
+                phase: None,
+                mode: None,
+                flag: None,
+                reason: None,
+            },
+        )
+    };
+    let notices = notice_samples().into_iter();
+    let letter =
+        notices.filter(|event| matches!(event, Event::Notice(of) if matches!(**of, NoticeEvent::Died(_))));
+    let letter = letter.last().expect("there is a sample");
+    let started = Event::Turn(turn, TurnEvent::Started(prompt));
+    let finished = Event::Turn(turn, TurnEvent::Finished(Box::new(end)));
+    let begun = [started.clone(), to(Status::Assigned, Status::InProgress)];
+    assert_eq!(
+        names(&begun),
+        [
+            "work:requested",
+            "work:started",
+            "task:transition",
+            "authority:cues"
+        ]
+    );
+    assert_eq!(
+        names(std::slice::from_ref(&started)),
+        ["work:requested", "work:started", "authority:cues"]
+    );
+    let ended = [
+        finished,
+        letter.clone(),
+        letter,
+        to(Status::InProgress, Status::Review),
+    ];
+    let told = names(&[&[started][..], &ended].concat());
+    let dead = "dlq:requested";
+    assert_eq!(
+        told[3..],
+        ["work:ended", dead, dead, "authority:cues", "task:transition"]
+    );
+    let failed = Event::Task(
+        TASK,
+        TaskEvent::DependencyFailed {
+            dependency: TaskId(1),
+            step: DependencyStep::Unresolvable(Some(3)),
+            note: String::new(),
+        },
+    );
+    assert_eq!(names(&[failed]), ["task:escalated", "deadlock:unresolvable"]);
 }
 
 fn expanded(scene: &Scene<'_>) -> Vec<PublicEvent> {

@@ -3,7 +3,7 @@
 use crate::domain::{Answer, AttemptKind, Digest, FailureMode, Millis, Money, Status, TaskId, Timestamp};
 use crate::engine::{
     AskReply, AuditEvidence, BudgetEvent, CheckResult, Command, Effect, Event, Fact, FileFact, Job, Looks,
-    RunEvent, TaskEvent, apply, decide, may_be_made,
+    RunEvent, TaskEvent, TurnEvent, apply, decide, may_be_made,
 };
 
 use crate::engine::audit::{AuditStanding, differing};
@@ -450,6 +450,57 @@ fn regressed_work_of_one_file_waits_for_the_one_before_it_and_for_no_other() {
     simulation.run(good);
     use Status::{Done, Failed};
     assert_eq!(statuses(&simulation.state), [Done, Failed, Done, Done, Done]);
+}
+
+/// Each is built on the one before it, and all name one file.
+const BUILT: &str = "name: m
+settings: {concurrency: 4}
+agents: {w: {run: [/bin/true]}}
+tasks:
+  - {title: t0, review: none, targetFiles: [a]}
+  - {title: t1, dependsOn: [t0], review: none, targetFiles: [a]}
+  - {title: t2, dependsOn: [t1], review: none, targetFiles: [a]}
+  - {title: t3, dependsOn: [t2], review: none, targetFiles: [a]}
+";
+
+#[test]
+fn a_middle_one_of_regressed_work_that_is_redone_takes_along_what_was_built_on_it() {
+    use Status::{Done, Pending};
+    let middle = Fact::Redo(TaskId(1));
+    let starts = |simulation: &Simulation| -> Vec<u32> {
+        let events = simulation.journal.iter().flatten();
+        let started = events.filter_map(|event| match event {
+            Event::Turn(turn, TurnEvent::Started(_)) => Some(turn.task.0),
+            _ => None,
+        });
+        started.collect()
+    };
+    // Whether the file is gone once more when the session begins in which it is redone.
+    for is_gone in [false, true] {
+        let mut simulation = Simulation::new(BUILT, options());
+        no_file_is_there(&mut simulation);
+        let expected: [&[u32]; 4] = [&[], &[0], &[1], &[2]];
+        assert_eq!(goes_behind(&simulation), expected);
+        assert!(!simulation.say(&middle), "it is done again as it is");
+        while statuses(&simulation.state)[1] != Done {
+            simulation.perform(0, &mut good);
+        }
+        simulation.resume();
+        assert!(simulation.say(&middle));
+        assert_eq!(statuses(&simulation.state), [Done, Pending, Pending, Pending]);
+        super::simulation::consistency::is_up_to_date(&simulation.state);
+        let before = starts(&simulation).len();
+        if is_gone {
+            no_file_is_there(&mut simulation);
+            super::simulation::consistency::is_up_to_date(&simulation.state);
+        }
+        simulation.run(good);
+        assert_eq!(statuses(&simulation.state), [Done; 4]);
+        let expected: &[u32] = if is_gone { &[0, 1, 2, 3] } else { &[1, 2, 3] };
+        assert_eq!(starts(&simulation)[before..], *expected);
+        let open = simulation.state.tasks.iter();
+        assert_eq!(open.filter(|task| task.reopened.is_some()).count(), 0);
+    }
 }
 
 /// A graph search for each pair of them once took the fourth power of their number.
