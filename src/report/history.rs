@@ -264,7 +264,7 @@ impl AttemptHistory {
                     Purpose::Score(_) => strict.is_some(),
                     other => other.round().is_some_and(|round| round > 1),
                 },
-                why: strict.clone(),
+                why: strict.clone().filter(|_| purpose.seat().is_some()),
                 standing: CallStanding::Open,
             }),
             AskEvent::Requested { .. } => {}

@@ -68,7 +68,8 @@ fn judge<'a>(state: &'a State, task_plan: &'a TaskPlan, step: StageKey) -> &'a s
 
 /// The stage that looks at a task now.
 pub fn at_work(state: &State, task: TaskId) -> Option<&str> {
-    let open = state.task(task).judging()?.stage.filter(|stage| stage.open)?;
+    let judging = state.task(task).judging()?;
+    let open = judging.stage.as_ref().filter(|stage| stage.open)?;
     Some(state.plan.task(task).step_name(open.key.step()?))
 }
 

@@ -106,6 +106,8 @@ struct Seen {
     verification: Option<(Verdict, bool)>,
     unparsed: bool,
     grading: Option<u32>,
+    /// The judge that was asked last in a stage of one, in which stage and round, and whether strictly.
+    alone: Option<(AgentId, StageKey, u32, bool)>,
     /// Further stages: the one that is out, and what each said, a person instead of it too.
     step: Option<(StageKey, u32)>,
     /// Whether the pictures that are there were looked at.
@@ -288,6 +290,7 @@ impl ReferenceModel {
         for event in record {
             self.calls.take(state, event);
             self.limits(event);
+            self.stages(state, event);
             self.event(state, event);
         }
         self.regressed_are_settled(state, record);
@@ -592,62 +595,12 @@ impl ReferenceModel {
             }
             Event::Task(
                 task,
-                TaskEvent::StageOpened {
-                    stage: StageKey::VERIFICATION,
-                    round,
-                    ..
-                },
-            ) => {
-                // A judge is asked once more for a reply that fits, or for answers about earlier points.
-                let verification = state.plan.task(*task).verification();
-                let by_judge = verification.is_some_and(|verification| verification.rubric.is_some());
-                let of_facts = state.plan.rules.settings.max_assessment_retries + 1;
-                let most = if by_judge { 2 } else { of_facts };
-                let seen = &mut self.tasks[task.index()];
-                seen.asked_last = Asked::Grader;
-                // Asked once more about other files, it begins from the first round.
-                let times = 1 + u32::from(seen.repeated.contains(&Asked::Grader));
-                let most = most * times;
-                assert!(*round <= most, "{event:?}");
-                seen.grading = Some(*round);
-            }
-            Event::Task(
-                task,
                 TaskEvent::StageFailed {
                     stage: StageKey::VERIFICATION,
                     ..
                 },
             ) => {
                 assert!(self.tasks[task.index()].grading.take().is_some(), "{event:?}");
-            }
-            Event::Task(
-                task,
-                TaskEvent::StageOpened {
-                    stage: step, round, ..
-                },
-            ) => {
-                let seen = &mut self.tasks[task.index()];
-                // Who left points of an earlier review without an answer is asked for them once.
-                let has_points = seen.attempt > 1 || state.plan.mended_by(*task).is_some();
-                let for_answers = *round >= 2 && has_points && seen.step == Some((*step, *round - 1));
-                let open = seen.step.filter(|_| !for_answers);
-                assert_eq!((seen.status, open), (Status::Review, None), "{event:?}");
-                seen.asked_last = Asked::Step(*step);
-                let times = 1 + u32::from(seen.repeated.contains(&Asked::Step(*step)));
-                assert!(*round <= 2 * times, "{event:?}");
-                // A vision check, and nobody else, looks first which of its pictures are there.
-                if *round == 0 {
-                    (seen.looked, seen.scan_open) = (true, true);
-                }
-                assert_eq!(seen.looked, *step == StageKey::VISION, "{event:?}");
-                let task_plan = state.plan.task(*task);
-                let before = task_plan.steps().filter(|before| before < step);
-                for before in before {
-                    let verdict = seen.steps.get(&before).map(|(verdict, _)| *verdict);
-                    let stops = matches!(verdict, None | Some(Verdict::Fail | Verdict::Refer));
-                    assert!(!stops, "{event:?} before {before:?} {seen:?}");
-                }
-                seen.step = Some((*step, *round));
             }
             Event::Task(task, TaskEvent::StageFailed { stage: step, .. }) => {
                 let open = self.tasks[task.index()].step.take();

@@ -38,6 +38,7 @@ impl EventExpander {
             } => {
                 // The round of a seat is in its place.
                 let round = purpose.round().filter(|_| purpose.seat().is_none());
+                let strict = strict.as_ref().filter(|_| purpose.seat().is_some());
                 payload!(self.ask(id, *purpose, *agent);
                     "failedDepId": purpose.dependency().map(task_key),
                     "name": purpose.step().map(|step| self.step_name(id.task, step)),

@@ -5,7 +5,9 @@ use rules::domain::{CriterionGrade, Points, QualityFlag, Stage, StageKey, Status
 use serde_json::{Value, json};
 
 use crate::report::documents::reviews::share;
-use rules::engine::{AfterScan, Event, Job, JobEnd, RunEvent, SeenBefore, StageReport, TaskEvent};
+use rules::engine::{
+    AfterScan, AskEvent, Event, Job, JobEnd, RunEvent, SeenBefore, StageReport, TaskEvent, WorkEvent,
+};
 use rules::engine::{Mark, RunWork};
 use rules::judging::baseline::items;
 use rules::mission::Requirement;
@@ -208,7 +210,8 @@ pub fn flag_in(rest: &[Event], accepted: TaskId) -> QualityFlag {
 pub fn assessed(report: &StageReport, rest: &[Event]) -> Option<bool> {
     let of_task = |event: &&Event| match event {
         Event::Task(task, TaskEvent::Transition { .. })
-        | Event::Task(task, TaskEvent::StageOpened { .. }) => *task == report.task,
+        | Event::Work(task, WorkEvent::Requested(Job::Grade(_) | Job::Stage(..))) => *task == report.task,
+        Event::Ask(id, AskEvent::Requested { purpose, .. }) => id.task == report.task && purpose.is_judging(),
         Event::Task(_, TaskEvent::StageVerdict(next)) => next.task == report.task,
         _ => false,
     };
@@ -225,12 +228,9 @@ pub fn assessed(report: &StageReport, rest: &[Event]) -> Option<bool> {
         Some(Event::Task(_, TaskEvent::Transition { to: Status::Done, .. }))
     );
     let at_once = rest.iter().find(|event| !says_nothing(event));
-    let goes_on = at_once.filter(of_task).is_some_and(|event| {
-        matches!(
-            event,
-            Event::Task(_, TaskEvent::StageOpened { .. } | TaskEvent::StageVerdict(_))
-        )
-    });
+    let goes_on = at_once
+        .filter(of_task)
+        .is_some_and(|event| !matches!(event, Event::Task(_, TaskEvent::Transition { .. })));
     match (report.stage, report.verdict) {
         (Stage::Outcome | Stage::Audit, _) => None,
         (_, Verdict::Fail) => Some(false),

@@ -41,7 +41,6 @@ fn variant(event: &Event) -> &'static str {
         Event::Turn(_, TurnEvent::Adopted) => "TurnAdopted",
         Event::Work(_, WorkEvent::Requested(_)) => "WorkRequested",
         Event::Work(_, WorkEvent::Ended { .. }) => "WorkEnded",
-        Event::Task(_, TaskEvent::StageOpened { .. }) => "StageOpened",
         Event::Task(_, TaskEvent::StageFailed { .. }) => "StageFailed",
         Event::Hold(_, HoldEvent::Undecided { .. }) => "HoldUndecided",
         Event::Task(_, TaskEvent::FilesChanged { .. }) => "FilesChanged",
@@ -116,7 +115,7 @@ fn variant(event: &Event) -> &'static str {
     }
 }
 
-const VARIANTS: usize = 71;
+const VARIANTS: usize = 70;
 
 fn mission() -> Mission {
     Mission::new("m")
@@ -298,7 +297,7 @@ fn numbers_never_decrease_and_only_one_event_of_the_engine_shares_one() {
     // Where an agent is asked, the ask alone is told; that it is asked once more, by what went wrong before.
     let is_told_by_another = |event: &&Event| match event {
         Event::Ask(id, AskEvent::Requested { .. }) => id.attempt_try > 1,
-        Event::Task(_, TaskEvent::StageOpened { .. } | TaskEvent::StageFailed { .. }) => true,
+        Event::Task(_, TaskEvent::StageFailed { .. }) => true,
         _ => false,
     };
     let silent = of_engine().filter(is_told_by_another).count();

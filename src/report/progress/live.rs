@@ -130,7 +130,8 @@ impl Live {
         for id in state.plan.task_ids().filter(is_begun) {
             let mut running = RunningTask::at(at);
             if let Some(judging) = state.task(id).judging() {
-                let has_scores = |seat: &&Seat| matches!(seat.state, SeatState::Replied(_));
+                let has_scores =
+                    |seat: &&Seat| matches!(seat.state, SeatState::Replied(_)) && seat.answer().is_some();
                 running.seats = number(judging.seats.len());
                 running.scored = number(judging.seats.iter().filter(has_scores).count());
                 running.checks = number(judging.checks.iter().flatten().count());

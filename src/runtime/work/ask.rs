@@ -30,9 +30,7 @@ use crate::review::verdict::{self, JudgeReply};
 use crate::review::{self, rubric};
 use crate::store::{AskFile, RunFolder, SpoolName};
 use rules::domain::{AgentId, Answer, AskId, FailureClass, Millis, Purpose, Timestamp};
-use rules::engine::{
-    AskFailure, AskReply, Effect, Fact, ReplyRef, State, TaskState, WorkId, prior_points, reprompt,
-};
+use rules::engine::{AskFailure, AskReply, Effect, Fact, ReplyRef, State, TaskState, WorkId, prior_points};
 use rules::judging::parser::Quoted;
 use rules::mission::Panel;
 
@@ -52,7 +50,7 @@ struct Call {
     id: AskId,
     purpose: Purpose,
     agent: AgentId,
-    /// For a strict reprompt of a reviewer: why its reply before could not be read.
+    /// For a strict reprompt of a judge: why its reply before does not count.
     strict: Option<String>,
     commands: TaskCommands,
     task: TaskState,
@@ -221,9 +219,9 @@ impl Call {
             Purpose::Grade { round } => self.grading(round)?,
             Purpose::Stage { step, round } => {
                 let pictures = stages::pictures_of(&self.commands.plan, self.id.task, step)?;
-                let unread = self.reprompt();
+                let unread = self.strict.as_deref();
                 let (prompt, judgement, review) =
-                    stages::compose(self.case(), (step, round), unread.as_deref(), &pictures)?;
+                    stages::compose(self.case(), (step, round), unread, &pictures)?;
                 AskInput {
                     review: Some(review),
                     pictures,
@@ -236,7 +234,7 @@ impl Call {
                     id: self.id.task,
                     task: &self.task,
                     dependency: self.dependency.as_ref(),
-                    unread: self.reprompt(),
+                    unread: self.strict.clone(),
                     said: &|task, state| self.said(task, state),
                 };
                 let prompt = questions::ask(purpose, &about)?;
@@ -340,11 +338,6 @@ impl Call {
         let parse = move |reply: JudgeReply<'_>, said: &Quoted| reader.read(reply, said);
         let read = reply::of_model(answered, judgement, &endpoint, place, parse).await;
         Ok(self.came_to(read))
-    }
-
-    /// Why the question is asked once more; `None` where it is asked for the first time.
-    fn reprompt(&self) -> Option<String> {
-        reprompt(&self.commands.plan, self.id.task, &self.task, self.purpose)
     }
 
     /// The panel that a reviewer sits on.

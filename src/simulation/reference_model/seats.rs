@@ -1,10 +1,10 @@
 //! What the reference model says of seats.
 
-use rules::domain::{Answer, AskId, HoldOwner, Purpose, SeatPlace, Status};
-use rules::engine::{AskEvent, DeferralReason, Event, HoldEvent, State, TaskEvent};
+use rules::domain::{Answer, AskId, HoldOwner, Purpose, SeatPlace, StageKey, Status, TaskId, Verdict};
+use rules::engine::{AskEvent, DeferralReason, Event, HoldEvent, Job, State, TaskEvent, WorkEvent};
 
 use super::judges::{Expected, expected};
-use super::{ReferenceModel, Seen, SeenSeat};
+use super::{Asked, ReferenceModel, Seen, SeenSeat};
 
 impl ReferenceModel {
     pub(super) fn seat_requested(&mut self, state: &State, id: AskId, seat: SeatPlace) {
@@ -17,8 +17,8 @@ impl ReferenceModel {
         };
         let is_open = self.is_open(state, task);
         let seen = &mut self.tasks[task.index()];
-        seen.asked_last = super::Asked::Judges;
-        let most = most + u32::from(seen.repeated.contains(&super::Asked::Judges));
+        seen.asked_last = Asked::Judges;
+        let most = most + u32::from(seen.repeated.contains(&Asked::Judges));
         let is_first = id.attempt_try == 1 && seen.rounds == 0 && seat.round != seen.round;
         assert!(
             !is_open || !is_first,
@@ -88,6 +88,82 @@ impl ReferenceModel {
         );
         place.open = false;
         place
+    }
+}
+
+/// Whoever judges alone in a stage, and what is run instead.
+impl ReferenceModel {
+    pub(super) fn stages(&mut self, state: &State, event: &Event) {
+        match event {
+            Event::Ask(
+                id,
+                AskEvent::Requested {
+                    purpose,
+                    agent,
+                    strict,
+                    ..
+                },
+            ) if purpose.seat().is_none() => {
+                let Some((key, round)) = purpose.asked_by() else {
+                    return;
+                };
+                let asked = (*agent, key, round, strict.is_some());
+                let before = self.tasks[id.task.index()].alone.replace(asked);
+                if id.attempt_try > 1 {
+                    let same = before.map(|(_, key, round, _)| (key, round));
+                    return assert_eq!(same, Some((key, round)), "{event:?}");
+                }
+                // It is asked strictly once.
+                let plainly = Some((*agent, key, round.saturating_sub(1), false));
+                assert!(strict.is_none() || before == plainly, "{event:?} {before:?}");
+                self.stage_opened(state, id.task, (key, round), strict.is_some());
+            }
+            Event::Work(task, WorkEvent::Requested(Job::Grade(round))) => {
+                assert!(
+                    *round <= state.plan.rules.settings.max_assessment_retries + 1,
+                    "{event:?}"
+                );
+                self.stage_opened(state, *task, (StageKey::VERIFICATION, *round), false);
+            }
+            Event::Work(task, WorkEvent::Requested(Job::Stage(key, round))) => {
+                self.stage_opened(state, *task, (*key, *round), false);
+            }
+            _ => {}
+        }
+    }
+
+    fn stage_opened(&mut self, state: &State, task: TaskId, (key, round): (StageKey, u32), strict: bool) {
+        let seen = &mut self.tasks[task.index()];
+        if key == StageKey::VERIFICATION {
+            seen.asked_last = Asked::Grader;
+            seen.grading = Some(round);
+            return;
+        }
+        // Who left points of an earlier review without an answer is asked for them once.
+        let has_points = seen.attempt > 1 || state.plan.mended_by(task).is_some();
+        let for_answers = strict && has_points && seen.step == Some((key, round - 1));
+        let open = seen.step.filter(|_| !for_answers);
+        assert_eq!(
+            (seen.status, open),
+            (Status::Review, None),
+            "{task:?} {key:?} {round}"
+        );
+        seen.asked_last = Asked::Step(key);
+        // Without a strict question a further round is one about other files.
+        let is_repeated = seen.repeated.contains(&Asked::Step(key));
+        assert!(strict || round <= 1 || is_repeated, "{task:?} {key:?} {round}");
+        // A vision check, and nobody else, looks first which of its pictures are there.
+        if round == 0 {
+            (seen.looked, seen.scan_open) = (true, true);
+        }
+        assert_eq!(seen.looked, key == StageKey::VISION, "{task:?} {key:?}");
+        let before = state.plan.task(task).steps().filter(|before| *before < key);
+        for before in before {
+            let verdict = seen.steps.get(&before).map(|(verdict, _)| *verdict);
+            let stops = matches!(verdict, None | Some(Verdict::Fail | Verdict::Refer));
+            assert!(!stops, "{key:?} before {before:?} {seen:?}");
+        }
+        seen.step = Some((key, round));
     }
 }
 

@@ -240,6 +240,14 @@ pub enum Answer {
 }
 
 impl Answer {
+    /// Why the reply says nothing; `None` where it fits the question.
+    pub fn unreadable(&self) -> Option<&str> {
+        match self {
+            Self::Unreadable { why, .. } => Some(why),
+            _ => None,
+        }
+    }
+
     /// A short answer in the form in which it was asked for, as events tell it; `None` for what a judge says, and for what
     /// says nothing.
     pub fn short(&self) -> Option<Value> {

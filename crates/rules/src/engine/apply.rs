@@ -149,10 +149,6 @@ fn change_standing(state: &mut State, task: TaskId, event: &Event, said: &TaskEv
                 DependencyStep::Unresolvable(_) => {}
             }
         }
-        TaskEvent::StageOpened { .. } => {
-            change_task(state, task, event);
-            follow_asks(state, task);
-        }
         _ => change_task(state, task, event),
     }
 }

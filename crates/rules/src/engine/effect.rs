@@ -49,7 +49,7 @@ pub enum Effect {
         purpose: Purpose,
         /// The agent that is asked.
         agent: AgentId,
-        /// For a strict reprompt of a reviewer: why the reply before could not be read.
+        /// For a strict reprompt of a judge: what its reply before lacks.
         strict: Option<String>,
         /// Not before this moment.
         not_before: Option<Timestamp>,

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use crate::domain::{HoldOwner, Status, TaskId};
 
-use super::event::{Event, HoldEvent, TaskEvent, WorkEvent};
+use super::event::{AskEvent, Event, HoldEvent, TaskEvent, WorkEvent};
 use super::job::Job;
 use super::state::State;
 
@@ -85,10 +85,17 @@ fn places(event: &Event) -> Option<(&'static str, &'static [Status])> {
         }
         Event::Task(_, TaskEvent::FilesChanged { .. }) => ("changed files", &[Review, AwaitingApproval]),
         Event::Task(_, TaskEvent::AcceptanceRecorded { .. }) => ("an acceptance", &[Review]),
-        Event::Task(_, TaskEvent::StageOpened { .. }) => ("a stage", &[Review]),
+        Event::Ask(_, AskEvent::Requested { purpose, .. }) if purpose.is_judging() => ("a judge", &[Review]),
         Event::Work(
             _,
-            WorkEvent::Requested(Job::Check(_) | Job::Scan { .. } | Job::Finish(_) | Job::Look(_)),
+            WorkEvent::Requested(
+                Job::Check(_)
+                | Job::Scan { .. }
+                | Job::Finish(_)
+                | Job::Look(_)
+                | Job::Grade(_)
+                | Job::Stage(..),
+            ),
         ) => ("work that judges", &[Review]),
         _ => return None,
     })
@@ -96,7 +103,7 @@ fn places(event: &Event) -> Option<(&'static str, &'static [Status])> {
 
 #[cfg(test)]
 mod tests {
-    use crate::domain::{QualityFlag, StageKey, WaitingReason};
+    use crate::domain::{AgentId, AskId, Purpose, QualityFlag, WaitingReason};
     use crate::engine::audit::AfterScan;
     use crate::engine::simulation::{Simulation, options};
 
@@ -191,16 +198,21 @@ mod tests {
                 &[Review],
             ),
             (
-                Event::Task(
-                    task,
-                    TaskEvent::StageOpened {
-                        stage: StageKey::VERIFICATION,
-                        round: 1,
-                        plain: true,
+                Event::Ask(
+                    AskId {
+                        task,
+                        ..AskId::default()
+                    },
+                    AskEvent::Requested {
+                        purpose: Purpose::Grade { round: 1 },
+                        agent: AgentId(0),
+                        strict: None,
+                        not_before: None,
                     },
                 ),
                 &[Review],
             ),
+            (Event::Work(task, WorkEvent::Requested(Job::Grade(1))), &[Review]),
             (Event::Work(task, WorkEvent::Requested(scan)), &[Review]),
             (Event::Work(task, WorkEvent::Requested(Job::Check(0))), &[Review]),
             (Event::Work(task, WorkEvent::Requested(Job::Finish(0))), &[Review]),

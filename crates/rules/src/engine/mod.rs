@@ -140,9 +140,7 @@ pub use payload::{
 };
 pub use rounds::{ESCALATE_AFTER, REPLAN_AFTER, Round, stall};
 pub use seen_before::{Baseline, SeenBefore};
-pub use stages::{
-    FLAKY, asks_what_it_said, nothing_to_do, prior_points, reprompt, told_of_nothing, told_of_tests,
-};
+pub use stages::{FLAKY, asks_what_it_said, nothing_to_do, prior_points, told_of_nothing, told_of_tests};
 #[cfg(any(test, feature = "testing"))]
 pub use state::recovery::{DependencyRecovery, FailedDependency};
 #[cfg(any(test, feature = "testing"))]
@@ -179,7 +177,7 @@ pub fn task_of_request(state: &State, request: &str) -> Option<crate::domain::Ta
 }
 
 /// The version of the event format. A journal of a newer one is refused; every older one replays for ever.
-pub const FORMAT: u32 = 3;
+pub const FORMAT: u32 = 4;
 
 /// The number of the rules. Raised by each change after which the same facts may lead to other decisions: what older
 /// rules decided is recovered as it is recorded, and not held against these.

@@ -7,6 +7,7 @@
 //! | `hold` | what keeps a task, or what stands behind a checkpoint or a delay, from moving, and what an answer leads to |
 //! | `jobs` | commands and looks at files that were asked for and have not come back |
 //! | `recovery` | what was tried about dependencies of a task that failed (11) |
+//! | `seat` | the seats of judges: who is asked, and the reply that counts |
 //! | `start` | what stands between a task and its agent, before the agent acts |
 //! | `task` | the state of one task |
 //! | `wait_list` | what tasks that are to begin wait for |
@@ -16,6 +17,7 @@ mod audit;
 mod hold;
 mod jobs;
 pub mod recovery;
+mod seat;
 mod start;
 mod task;
 mod wait_list;
@@ -49,9 +51,10 @@ pub use attempt::{
 pub use attempt::{Calls, Nudged};
 pub use hold::Hold;
 pub(super) use hold::{ANSWERED, APPROVED, REJECTED, Resume, TIMED_OUT};
+pub use seat::{Seat, SeatState};
 pub use task::{
-    ApprovalDecision, Ask, Feedback, Heard, Judging, Merging, OpenStage, OutputRefs, Reopened, SaidVerdict,
-    Seat, SeatState, TaskState,
+    ApprovalDecision, Ask, Feedback, Judging, Merging, OpenStage, OutputRefs, Reopened, SaidVerdict,
+    TaskState,
 };
 #[cfg(test)]
 pub use task::{Consent, OpenWork};

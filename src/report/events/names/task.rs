@@ -315,8 +315,6 @@ fn name(of: &TaskEvent) -> Option<&'static str> {
         TaskEvent::Deferred { until: None } => "task:released",
         TaskEvent::DelegationRefused { .. } => "delegation:refused",
         TaskEvent::DelegationDrift { .. } => "delegation:drift",
-        TaskEvent::StageOpened { .. } | TaskEvent::StageFailed { .. } | TaskEvent::MergeBegun { .. } => {
-            return None;
-        }
+        TaskEvent::StageFailed { .. } | TaskEvent::MergeBegun { .. } => return None,
     })
 }

@@ -724,14 +724,6 @@ pub fn review_samples() -> Vec<Event> {
             ..report(Stage::Judge, Verdict::Pass, None)
         }),
         Event::Task(TASK, TaskEvent::EvalUnparsed),
-        Event::Task(
-            TASK,
-            TaskEvent::StageOpened {
-                stage: StageKey::RED_TEAM,
-                round: 1,
-                plain: false,
-            },
-        ),
         Event::Work(TASK, WorkEvent::Requested(Job::Grade(1))),
         Event::Work(
             TASK,

@@ -151,7 +151,7 @@ impl EventExpander {
             Event::Turn(turn, of) => self.turn_details(*turn, of),
             Event::Ask(id, of @ AskEvent::Requested { .. }) => self.ask_details(*id, of),
             Event::Ask(id, of) => {
-                let payload = self.ask_details(*id, of).extend(asked_next(rest));
+                let payload = self.ask_details(*id, of).extend(asked_next(*id, rest));
                 payload.extend(self.why_in_vain(id.task, rest))
             }
             Event::Budget(BudgetEvent::Held { .. }) => self.doer(event),
@@ -321,17 +321,23 @@ fn of_ask(asked: AskId, event: &Event, rest: &[Event]) -> Life {
 }
 
 /// The payload of the next request of a call that is made once more.
-fn asked_next(rest: &[Event]) -> Payload {
+fn asked_next(asked: AskId, rest: &[Event]) -> Payload {
     let next = rest
         .iter()
         .find(|event| !matches!(event, Event::Task(_, TaskEvent::FellBack { .. })));
     match next {
         Some(Event::Ask(
-            _,
+            id,
             AskEvent::Requested {
-                strict, not_before, ..
+                purpose,
+                strict,
+                not_before,
+                ..
             },
-        )) => payload!(strict, "notBefore": not_before.map(Timestamp::to_rfc3339)),
+        )) if id.number == asked.number => {
+            let strict = strict.as_ref().filter(|_| purpose.seat().is_some());
+            payload!(strict, "notBefore": not_before.map(Timestamp::to_rfc3339))
+        }
         _ => Payload::default(),
     }
 }

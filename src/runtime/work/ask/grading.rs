@@ -26,7 +26,7 @@ impl Call {
         };
         self.hand_over(round, rubric, acceptance, &material)?;
         let work = material.work(plan, id);
-        let asked = rubric::grades(&work, rubric, acceptance, self.reprompt().as_deref());
+        let asked = rubric::grades(&work, rubric, acceptance, self.strict.as_deref());
         let prior = work.prior.points.len();
         let mut judgement = material.judgement(&asked.joined(), prior);
         // What whoever cut the criteria says is no word of the judge's.

@@ -1,12 +1,13 @@
 //! What events change of the judging of a task: stages, checks, seats.
 
-use crate::domain::{AgentId, Answer, AskId, Digest, FailureClass, Purpose, SeatPlace, Stage, Verdict};
+use crate::domain::{AgentId, Answer, AskId, FailureClass, Purpose, Stage, StageKey, Verdict};
 use crate::engine::audit::{Acceptance, AfterScan};
 use crate::engine::event::{AskEvent, Event, TaskEvent, WorkEvent};
+use crate::engine::fact::AskReply;
 use crate::engine::job::{Job, JobEnd};
 use crate::engine::merging::Merged;
 use crate::engine::payload::{CheckResult, StageReport};
-use crate::engine::state::{Ask, Heard, Judging, OpenStage, SaidVerdict, Seat, SeatState};
+use crate::engine::state::{Ask, Judging, OpenStage, SaidVerdict, Seat, SeatState};
 use crate::judging::parser::Unparsed;
 
 impl Judging {
@@ -31,20 +32,6 @@ impl Judging {
                     checks: self.passed.iter().filter(is_meant).copied().collect(),
                     ..Acceptance::default()
                 }));
-            }
-            TaskEvent::StageOpened { stage, round, plain } => {
-                // In its first round a judge has said nothing yet.
-                self.heard.take_if(|_| *round <= 1);
-                // What runs commands may write files. In its first round a vision check only looks. A look that was out for the
-                // stage before, which was passed over meanwhile, comes too late: it is made anew.
-                self.stale |= (*plain && *round > 0) || self.scanning;
-                self.scanning = false;
-                self.stage = Some(OpenStage {
-                    key: *stage,
-                    round: *round,
-                    open: true,
-                    plain: *plain,
-                });
             }
             TaskEvent::StageFailed { .. } => self.close_stage(),
             TaskEvent::StageVerdict(report) => self.take_verdict(report),
@@ -75,29 +62,22 @@ impl Judging {
     fn apply_ask(&mut self, id: AskId, event: &AskEvent, asks: &[Ask]) {
         match event {
             AskEvent::Requested {
-                purpose: Purpose::Score(place),
+                purpose,
                 agent,
+                strict,
                 ..
-            } => self.seat_asked(*place, *agent),
-            AskEvent::Replied(said) => match (said.purpose.seat(), said.reply.file.digest) {
-                (Some(place), reply) => {
-                    let open = asks.iter().find(|open| open.id == id);
-                    self.seat_replied(place, &said.answer, reply, open);
-                }
-                (None, reply) if said.purpose.is_judging() => {
-                    let answer = said.answer.clone();
-                    self.heard = Some(Box::new(Heard { answer, reply, id }));
-                }
-                _ => {}
-            },
+            } => self.seat_asked(*purpose, *agent, strict.is_some() || id.attempt_try > 1),
+            AskEvent::Replied(said) => {
+                self.seat_replied(said, asks.iter().find(|open| open.id == id));
+            }
             AskEvent::Failed {
-                purpose: Purpose::Score(place),
+                purpose,
                 gave_up,
                 class,
                 message,
                 ..
-            } => self.seat_failed(*place, gave_up.then_some(*class), message),
-            _ => {}
+            } => self.seat_failed(*purpose, gave_up.then_some(*class), message),
+            AskEvent::HandedOver { .. } => {}
         }
     }
 
@@ -107,8 +87,6 @@ impl Judging {
                 (self.scanning, self.then) = (true, then);
                 if then == AfterScan::Repeat {
                     self.repeated = Some(self.asked_stage());
-                    self.rounds_before = self.stage.map_or(0, |stage| stage.round);
-                    self.heard = None;
                 }
             }
             Job::Finish(_) => {
@@ -134,9 +112,10 @@ impl Judging {
                 let before = merge.peers.insert((peer, check), None).flatten();
                 self.count_rerun(job, before);
             }
-            // Of a grade or a command of a stage, the stage is open already. The others are no part of judging.
-            Job::Grade(_) | Job::Stage(..) | Job::Artifacts(_) | Job::Baseline | Job::Look(_) => {}
-            Job::Approver { .. } => {}
+            Job::Grade(round) => self.open_stage(StageKey::VERIFICATION, round, None),
+            Job::Stage(key, round) => self.open_stage(key, round, None),
+            // These are no part of judging.
+            Job::Artifacts(_) | Job::Baseline | Job::Look(_) | Job::Approver { .. } => {}
         }
     }
 
@@ -200,60 +179,71 @@ impl Judging {
         }
     }
 
-    fn seat_asked(&mut self, place: SeatPlace, agent: AgentId) {
+    /// Opens a stage that asks somebody, or runs something, in this round.
+    fn open_stage(&mut self, key: StageKey, round: u32, seat: Option<Seat>) {
+        // What runs commands may write files. In its first round a vision check only looks. A look that was out for the
+        // stage before, which was passed over meanwhile, comes too late: it is made anew.
+        self.stale |= (seat.is_none() && round > 0) || self.scanning;
+        self.scanning = false;
+        self.stage = Some(OpenStage {
+            key,
+            round,
+            open: true,
+            seat,
+        });
+    }
+
+    /// Asks a judge. One that is asked for the same again keeps its seat, and its first reply.
+    fn seat_asked(&mut self, purpose: Purpose, agent: AgentId, again: bool) {
+        let Some((key, round)) = purpose.asked_by() else {
+            return;
+        };
+        let before = self.seat_mut(purpose).filter(|seat| again && seat.agent == agent);
+        let before = before.map(|seat| {
+            let last = std::mem::replace(&mut seat.state, SeatState::Asked);
+            Seat {
+                failed_requests: seat.failed_requests,
+                first: match last {
+                    SeatState::Replied(answer) => Some(answer),
+                    SeatState::Asked | SeatState::Failed(_) => seat.first.take(),
+                },
+                unread: seat.unread,
+                ..Seat::of(agent)
+            }
+        });
+        let asked = before.unwrap_or_else(|| Seat::of(agent));
+        let Some(place) = purpose.seat() else {
+            return self.open_stage(key, round, Some(asked));
+        };
         self.stage = None;
-        if self.round != place.round {
-            self.round = place.round;
+        if self.round != round {
+            self.round = round;
             self.rounds += 1;
             self.seats.clear();
         }
-        let asked = Seat {
-            agent,
-            failed_requests: 0,
-            unreached: None,
-            first: None,
-            unread: None,
-            repeats: false,
-            state: SeatState::Asked,
-        };
         match self.seats.get_mut(place.seat as usize) {
-            Some(existing) if existing.agent == agent => {
-                if let SeatState::Replied(result) = &existing.state {
-                    existing.first = Some(result.clone());
-                }
-                *existing = Seat {
-                    failed_requests: existing.failed_requests,
-                    first: existing.first.take(),
-                    unread: existing.unread,
-                    ..asked
-                };
-            }
-            Some(existing) => *existing = asked,
+            Some(seat) => *seat = asked,
             None => self.seats.push(asked),
         }
     }
 
-    fn seat_replied(&mut self, place: SeatPlace, answer: &Answer, reply: Digest, open: Option<&Ask>) {
-        let Some(seat) = self.seats.get_mut(place.seat as usize) else {
+    fn seat_replied(&mut self, said: &AskReply, open: Option<&Ask>) {
+        let Some(seat) = self.seat_mut(said.purpose) else {
             return;
         };
         seat.failed_requests = open.map_or(0, |open| open.tries.requests);
-        if let Answer::Unreadable { why, .. } = answer {
+        if let Answer::Unreadable { why, .. } = &said.answer {
             let strict = open.and_then(|open| open.strict.as_deref());
+            let reply = said.reply.file.digest;
             seat.repeats = seat.unread == Some(reply) || is_envelope_again(why, strict);
             seat.unread = Some(reply);
         }
-        seat.state = match (answer, seat.first.take()) {
-            // What was said first could be read.
-            (Answer::Unreadable { .. }, Some(first)) => SeatState::Replied(first),
-            (Answer::Unreadable { .. }, None) => SeatState::Unparsed(answer.clone()),
-            (answer, _) => SeatState::Replied(answer.clone()),
-        };
+        seat.state = SeatState::Replied(said.answer.clone());
     }
 
     /// Notes that a seat failed; `class` is there where it is not asked again.
-    fn seat_failed(&mut self, place: SeatPlace, class: Option<FailureClass>, message: &str) {
-        if let Some(seat) = self.seats.get_mut(place.seat as usize) {
+    fn seat_failed(&mut self, purpose: Purpose, class: Option<FailureClass>, message: &str) {
+        if let Some(seat) = self.seat_mut(purpose) {
             seat.unreached = Some(message.into());
             if let Some(class) = class {
                 seat.state = SeatState::Failed(class);

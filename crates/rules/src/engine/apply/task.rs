@@ -55,8 +55,6 @@ impl TaskState {
                 others,
                 missing,
             } => self.attempt.nudge(*compilation, *others, missing),
-            // No reviewer is waited for any more.
-            TaskEvent::StageOpened { .. } => self.keep_asks(|purpose| purpose.seat().is_none()),
             TaskEvent::StageVerdict(report) => self.take_verdict(report),
             TaskEvent::DependencyFailed {
                 dependency,

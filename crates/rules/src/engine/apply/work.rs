@@ -172,7 +172,7 @@ impl TaskState {
             }
             AskEvent::Replied(said) => {
                 self.end_ask(id);
-                if said.purpose.seat().is_some() {
+                if said.purpose.is_judging() {
                     self.course.streak.windows = 0;
                 }
                 let why = match &said.answer {
@@ -243,9 +243,7 @@ impl TaskState {
     }
 
     fn failed_requests_of(&self, purpose: Purpose) -> u32 {
-        let seats = self.judging().map_or(&[][..], |judging| &judging.seats);
-        let place = purpose.seat().map(|place| place.seat as usize);
-        let seat = place.and_then(|place| seats.get(place));
+        let seat = self.judging().and_then(|judging| judging.seat(purpose));
         seat.map_or(0, |seat| seat.failed_requests)
     }
 

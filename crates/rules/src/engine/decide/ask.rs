@@ -4,7 +4,7 @@
 //! instead. To add a purpose: a variant of [`Purpose`] with its row and of [`Answer`], both in `domain::purpose`, its
 //! question and reader in `review::questions`, and the arm below.
 
-use crate::domain::{AgentId, Answer, AskId, Purpose, SeatPlace, Timestamp};
+use crate::domain::{AgentId, Answer, AskId, Purpose, Timestamp};
 use crate::engine::event::{AskEvent, Event, TaskEvent};
 use crate::engine::fact::{AskFailure, AskReply};
 use crate::engine::payload::{FileRef, ReplyRef};
@@ -84,13 +84,8 @@ pub fn failed(state: &State, failure: &AskFailure, now: Timestamp) -> Vec<Event>
     let Some((mut draft, open)) = asked(state, failure.id) else {
         return Vec::new();
     };
-    // What a reviewer said first counts, where it did.
-    let seat = |place: SeatPlace| draft.task.judging()?.seats.get(place.seat as usize);
-    let has_said = open
-        .purpose
-        .seat()
-        .and_then(seat)
-        .is_some_and(|seat| seat.first.is_some());
+    // What a judge said first counts, where it did.
+    let has_said = pipeline::has_said(&draft, open.purpose);
     let fallback = fallback(&draft, &open).filter(|_| !failure.ours && !has_said);
     let failed = FailedTry::of(failure.class, failure.retry_after, failure.jitter);
     let retry = match failed.leads_to(policy(WorkKind::Ask(open.purpose)), open.tries) {

@@ -15,10 +15,9 @@ use crate::engine::job::{Job, JobEnd};
 use crate::engine::mark::Mark;
 use crate::engine::payload::{ReplyRef, StageReport};
 use crate::engine::stages::{self, Actor, Next, Request, Word};
-use crate::engine::state::{Ask, Heard, Judging, OpenStage, State};
+use crate::engine::state::{Ask, Judging, OpenStage, State};
 use crate::engine::work::policy::{WorkKind, policy};
 use crate::judging::heuristic::named_files;
-use crate::judging::prior;
 use crate::mission::StagePlan;
 use crate::mission::independence::Dependence;
 
@@ -107,7 +106,7 @@ fn accepted(draft: &Transaction<'_>) -> Option<StageKey> {
 fn act(draft: &mut Transaction<'_>, key: StageKey, next: Next) -> bool {
     match next {
         Next::Wait => {}
-        Next::Open(requests) => request(draft, key, &requests),
+        Next::Open(requests) => request(draft, &requests),
         Next::Probed(probes) => {
             draft.emit_own(TaskEvent::Probed { probes });
             let round = open_stage(draft).map_or(1, |open| open.round);
@@ -147,23 +146,7 @@ fn act(draft: &mut Transaction<'_>, key: StageKey, next: Next) -> bool {
     false
 }
 
-fn request(draft: &mut Transaction<'_>, key: StageKey, requests: &[Request]) {
-    let is_run = |request: &Request| matches!(request, Request::Run(_));
-    let round = match requests.first() {
-        Some(Request::Ask(purpose, _)) => purpose.round(),
-        Some(Request::Run(Job::Grade(round) | Job::Stage(_, round))) => Some(*round),
-        _ => None,
-    };
-    let is_open = |round| open_stage(draft).is_some_and(|open| (open.key, open.round) == (key, round));
-    if let Some(round) =
-        round.filter(|round| key > StageKey::CHECKS && key != StageKey::JUDGE && !is_open(*round))
-    {
-        draft.emit_own(TaskEvent::StageOpened {
-            stage: key,
-            round,
-            plain: requests.iter().all(is_run),
-        });
-    }
+fn request(draft: &mut Transaction<'_>, requests: &[Request]) {
     for request in requests {
         match *request {
             Request::Ask(purpose, agent) => request::ask(draft, purpose, agent),
@@ -247,11 +230,14 @@ fn once_more(draft: &mut Transaction<'_>) {
         _ if !is_repeated => {}
         None => judge(draft),
         Some(stage) if stage.open => {}
-        Some(stage) => reopen(draft, stage.key, stage.round + 1),
+        Some(stage) => {
+            let (key, round) = (stage.key, stage.round + 1);
+            reopen(draft, key, round);
+        }
     }
 }
 
-/// Asks a stage in a further round.
+/// Asks a stage in a further round, about what there is now.
 fn reopen(draft: &mut Transaction<'_>, key: StageKey, round: u32) {
     if let Some(stage) = stage_of(draft, key)
         && open(draft, stage, round)
@@ -287,6 +273,7 @@ fn shown_something_else(
     }
 }
 
+/// Says why nothing that was said in a stage counts.
 fn close(draft: &mut Transaction<'_>, stage: StageKey, message: String) {
     draft.emit_own(TaskEvent::StageFailed { stage, message });
 }
@@ -295,15 +282,8 @@ fn stage_of<'a>(draft: &Transaction<'a>, key: StageKey) -> Option<&'a StagePlan>
     draft.task_plan().stage(key)
 }
 
-fn open_stage(draft: &Transaction<'_>) -> Option<OpenStage> {
-    draft.task.judging()?.stage
-}
-
-/// The stage, if this round of it is still out.
-fn out<'a>(draft: &Transaction<'a>, key: StageKey, round: u32) -> Option<&'a StagePlan> {
-    let open = open_stage(draft).filter(|open| open.open);
-    open.filter(|open| (open.key, open.round) == (key, round))?;
-    stage_of(draft, key)
+fn open_stage<'d>(draft: &'d Transaction<'_>) -> Option<&'d OpenStage> {
+    draft.task.judging()?.stage.as_ref()
 }
 
 /// Concludes a stage by what counts, and goes on behind it where it is content.
@@ -333,40 +313,33 @@ pub fn came_back(draft: &mut Transaction<'_>, job: Job, end: &JobEnd) {
         }
     };
     let nobody = Actor::default();
-    let stage = match job {
-        Job::Grade(round) | Job::Stage(_, round) => out(draft, key, round).map(|stage| (stage, round)),
-        _ => stage_of(draft, key).map(|stage| (stage, 0)),
-    };
-    let Some((stage, round)) = stage else {
+    let Some(stage) = stage_of(draft, key) else {
         return;
     };
-    match end {
-        JobEnd::Seen { .. } | JobEnd::Checked(_) => concluded(draft, stage, Word::Known, nobody),
-        JobEnd::Graded(Ok(grades)) => concluded(draft, stage, Word::Graded(grades), nobody),
-        JobEnd::Graded(Err(why)) => {
-            let more = draft.plan().rules.settings.max_assessment_retries;
-            on_no_reply(draft, stage, (round, more), why.clone(), [None; 2], nobody);
+    match (job, end) {
+        (_, JobEnd::Seen { .. } | JobEnd::Checked(_)) => concluded(draft, stage, Word::Known, nobody),
+        (_, JobEnd::Graded(Ok(grades))) => concluded(draft, stage, Word::Graded(grades), nobody),
+        (Job::Grade(round), JobEnd::Graded(Err(why))) => {
+            if round > draft.plan().rules.settings.max_assessment_retries {
+                return in_vain(draft, stage, why.clone(), [None; 2], nobody);
+            }
+            close(draft, key, why.clone());
+            reopen(draft, key, round + 1);
         }
-        JobEnd::Judged(said) => {
-            heard(
-                draft,
-                stage,
-                (round, None),
-                said.as_ref().map_err(String::as_str),
-                nobody,
-            );
+        (_, JobEnd::Judged(said)) => {
+            said_alone(draft, stage, None, said.as_ref().map_err(String::as_str), nobody);
         }
-        JobEnd::Approver(_) | JobEnd::Baseline { .. } | JobEnd::Looked(_) | JobEnd::Merged(_) => {}
+        _ => {}
     }
 }
 
-/// The stage that a judge is asked in, if this round of it is still out.
-fn out_for<'a>(draft: &Transaction<'a>, purpose: Purpose) -> Option<(&'a StagePlan, u32)> {
-    let (key, round) = purpose.asked_by()?;
-    Some((out(draft, key, round)?, round))
+/// The stage that a judge is asked in.
+fn stage_for<'a>(draft: &Transaction<'a>, purpose: Purpose) -> Option<&'a StagePlan> {
+    stage_of(draft, purpose.asked_by()?.0)
 }
 
-/// A judge said something, or could not be asked.
+/// A judge said something, or could not be asked. What says nothing that counts, or leaves points of an earlier review
+/// without an answer, is asked for once more.
 pub fn answered(
     draft: &mut Transaction<'_>,
     open: &Ask,
@@ -374,27 +347,42 @@ pub fn answered(
     reply: Option<&ReplyRef>,
     now: Timestamp,
 ) {
-    if open.purpose.seat().is_some() {
-        let lacking = said
-            .ok()
-            .and_then(|said| stages::what_it_lacks(draft.view(), said));
-        // One that was asked again while it still knew what it had seen has had its reprompt.
-        let tools = reply.and_then(|reply| reply.tools.as_deref());
-        let had = u32::from(open.strict.is_some() || tools.is_some_and(|tools| tools.asked_again));
-        match lacking.filter(|_| had < reprompts(open.purpose)) {
-            // A seat is asked in the same round once more.
-            Some(why) => request::ask_again(draft, open, open.agent, Some(why), None),
-            None => seat_ended(draft, now),
+    let purpose = open.purpose;
+    let Some(stage) = stage_for(draft, purpose) else {
+        return;
+    };
+    // What is said of other files than there are is not worth a second question.
+    let is_void = purpose.sees_the_work() && must_be_asked_again(draft).is_some();
+    let lacking = said
+        .ok()
+        .filter(|_| !is_void)
+        .and_then(|said| stages::what_it_lacks(stage, draft.view(), purpose, said));
+    // One that was asked again while it still knew what it had seen has had its reprompt.
+    let tools = reply.and_then(|reply| reply.tools.as_deref());
+    let had = u32::from(open.strict.is_some() || tools.is_some_and(|tools| tools.asked_again));
+    if let Some(why) = lacking.filter(|_| had < policy(WorkKind::Ask(purpose)).reprompts) {
+        let unfit = stages::unfit(stage, draft.view(), Some(purpose), said);
+        if let Some(unfit) = unfit.filter(|_| purpose.seat().is_none()) {
+            close(draft, stage.key(), unfit);
         }
-    } else if let Some((stage, round)) = out_for(draft, open.purpose) {
-        let asked = (round, Some(open.purpose));
-        heard(draft, stage, asked, said, speaker(open, reply));
+        request::ask_again(draft, open, open.agent, Some(why), None);
+    } else if purpose.seat().is_some() {
+        seat_ended(draft, now);
+    } else {
+        said_alone(draft, stage, Some(purpose), said, speaker(open, reply));
     }
 }
 
-/// How often whoever said something in vain is asked for it again: it may say it better.
-fn reprompts(purpose: Purpose) -> u32 {
-    policy(WorkKind::Ask(purpose)).reprompts
+/// The first reply of a judge that is asked for the second.
+fn first_reply<'a>(draft: &Transaction<'a>, purpose: Purpose) -> Option<&'a Answer> {
+    let judging = draft.state.task(draft.id).judging()?;
+    judging.seat(purpose)?.first.as_ref()
+}
+
+/// Whether a judge that is asked for a second reply has said something that counts.
+pub fn has_said(draft: &Transaction<'_>, purpose: Purpose) -> bool {
+    let said = stage_for(draft, purpose).zip(first_reply(draft, purpose));
+    said.is_some_and(|(stage, first)| stages::unfit(stage, draft.view(), Some(purpose), Ok(first)).is_none())
 }
 
 fn speaker<'r>(open: &Ask, reply: Option<&'r ReplyRef>) -> Actor<'r> {
@@ -412,7 +400,7 @@ pub fn depends(draft: &mut Transaction<'_>, open: &Ask, reply: &ReplyRef, why: D
         let message = format!("'{who}' is not independent: {why}");
         request::give_up(draft, open, FailureClass::PolicyBlocked, message);
         seat_ended(draft, now);
-    } else if let Some((stage, _)) = out_for(draft, open.purpose) {
+    } else if let Some(stage) = stage_for(draft, open.purpose) {
         let (key, speaker) = (stage.key(), speaker(open, Some(reply)));
         let (message, next) = stages::depends(stage, draft.view(), who, &why.to_string(), speaker);
         close(draft, key, message);
@@ -420,31 +408,18 @@ pub fn depends(draft: &mut Transaction<'_>, open: &Ask, reply: &ReplyRef, why: D
     }
 }
 
-/// The first reply of the judge that this decision is about, while it is asked for the second.
-fn heard_before<'a>(draft: &Transaction<'a>) -> Option<&'a Heard> {
-    draft.state.task(draft.id).judging()?.heard.as_deref()
-}
-
-/// The number of the round of the asked stage, since it was asked about the files that are there.
-fn nth_round(draft: &Transaction<'_>, round: u32) -> u32 {
-    let judging = draft.task.judging();
-    let before = judging.filter(|judging| judging.is_repeated());
-    round.saturating_sub(before.map_or(0, |judging| judging.rounds_before))
-}
-
-/// Something was said in a stage; by a judge with a purpose, where one was asked.
-fn heard(
+/// Concludes a stage by the word of its only judge, or of its command: the last reply that counts, else the first.
+fn said_alone(
     draft: &mut Transaction<'_>,
     stage: &StagePlan,
-    (round, purpose): (u32, Option<Purpose>),
+    purpose: Option<Purpose>,
     said: Result<&Answer, &str>,
     speaker: Actor<'_>,
 ) {
     let key = stage.key();
     // What cuts criteria looks at no files.
-    let is_judge = purpose.is_some_and(Purpose::sees_the_work);
     if said.is_ok()
-        && (is_judge || purpose.is_none())
+        && purpose.is_none_or(Purpose::sees_the_work)
         && let Some(changed) = must_be_asked_again(draft)
     {
         let doing = match key {
@@ -454,45 +429,29 @@ fn heard(
         close(draft, key, doing.to_owned());
         return shown_something_else(draft, key, changed, speaker);
     }
-    let nth = nth_round(draft, round);
-    // What a command did once, it does not do again.
-    let more = purpose.filter(|_| said.is_ok()).map_or(0, reprompts);
-    let first = heard_before(draft).filter(|_| purpose.is_some() && nth > 1);
-    let first = first.map(|first| &first.answer);
+    let first = purpose.and_then(|purpose| first_reply(draft, purpose));
     let unfit = |said: Result<&Answer, &str>| stages::unfit(stage, draft.view(), purpose, said);
     let word = match unfit(said) {
         None => said.map_err(str::to_owned),
         Some(why) => first.filter(|first| unfit(Ok(*first)).is_none()).ok_or(why),
     };
-    let word = match word {
-        Ok(word) => word,
-        Err(why) => return on_no_reply(draft, stage, (round, more), why, [said.ok(), first], speaker),
-    };
-    let points = draft.view().prior_points().len();
-    let is_silent = || prior::unanswered(points, stages::answers(word)).is_some();
-    // One that keeps the work out has said enough.
-    if is_judge && nth <= more && !stages::blocks(stage, draft.view(), word) && is_silent() {
-        return reopen(draft, key, round + 1);
+    match word {
+        Ok(word) => concluded(draft, stage, Word::Answered(word), speaker),
+        Err(why) => in_vain(draft, stage, why, [said.ok(), first], speaker),
     }
-    concluded(draft, stage, Word::Answered(word), speaker);
 }
 
-/// Nothing that counts was said: it is asked for so many times more.
-fn on_no_reply(
+/// Concludes a stage in which nothing that counts was said.
+fn in_vain(
     draft: &mut Transaction<'_>,
     stage: &StagePlan,
-    (round, more): (u32, u32),
     why: String,
-    heard: [Option<&Answer>; 2],
+    replies: [Option<&Answer>; 2],
     speaker: Actor<'_>,
 ) {
-    let key = stage.key();
-    close(draft, key, why.clone());
-    if nth_round(draft, round) <= more {
-        return reopen(draft, key, round + 1);
-    }
-    let next = stages::on_no_reply(stage, draft.view(), &why, heard, speaker);
-    go_on_with(draft, key, next);
+    close(draft, stage.key(), why.clone());
+    let next = stages::on_no_reply(stage, draft.view(), &why, replies, speaker);
+    go_on_with(draft, stage.key(), next);
 }
 
 /// A seat has come to an end. Once every one has: the stage's verdict.
@@ -515,8 +474,8 @@ fn asked_in_vain(state: &State, id: TaskId) -> Option<StageKey> {
         .task(id)
         .judging()
         .filter(|_| !state.plan.rules.settings.evaluate)?;
-    match judging.stage {
-        Some(stage) => (stage.open && !stage.plain).then_some(stage.key),
+    match &judging.stage {
+        Some(stage) => (stage.open && stage.seat.is_some()).then_some(stage.key),
         // Who has said it has not been asked in vain.
         None => (!judging.seats.is_empty() && !judging.has_spoken()).then_some(StageKey::JUDGE),
     }

@@ -41,13 +41,31 @@ pub fn ask_again(
     strict: Option<String>,
     not_before: Option<Timestamp>,
 ) {
-    draft.emit(Event::Ask(
+    let mut purpose = open.purpose;
+    // A judge that is alone in its stage answers a strict question in a further round: a call of its own.
+    if strict.is_some()
+        && open.strict.is_none()
+        && let Purpose::Grade { round } | Purpose::Decompose { round } | Purpose::Stage { round, .. } =
+            &mut purpose
+    {
+        *round += 1;
+    }
+    let id = if purpose == open.purpose {
         AskId {
             attempt_try: open.id.attempt_try + 1,
             ..open.id
-        },
+        }
+    } else {
+        AskId {
+            number: draft.task.work.asked + 1,
+            attempt_try: 1,
+            ..open.id
+        }
+    };
+    draft.emit(Event::Ask(
+        id,
         AskEvent::Requested {
-            purpose: open.purpose,
+            purpose,
             agent,
             strict,
             not_before,

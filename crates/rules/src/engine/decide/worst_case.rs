@@ -68,8 +68,8 @@ pub fn worst_case(state: &State, id: TaskId) -> WorstCase {
     }
 }
 
-/// The most requests to one agent for a reply of that purpose. A seat that is asked for a reply that fits goes on counting
-/// those that failed; any other judge is asked anew.
+/// The most requests to one agent for a reply of that purpose: those that fail count over both questions. A judge that is
+/// alone in its stage has room to be asked anew about files that changed meanwhile.
 fn most_requests(purpose: Purpose) -> u64 {
     let policy = policy(WorkKind::Ask(purpose));
     u64::from(match purpose {

@@ -59,14 +59,6 @@ pub enum TaskEvent {
         /// The checks that passed, by position.
         checks: Vec<u32>,
     },
-    /// A stage behind the panel is asked, or its command is run: the request of that is told.
-    StageOpened {
-        stage: StageKey,
-        /// The round of this judging, from 1; in round 0 a vision check looks which of its screenshots are there.
-        round: u32,
-        /// Whether the stage needs no agent.
-        plain: bool,
-    },
     /// The open stage failed in this round: whoever was asked said nothing that counts. That one's end is told.
     StageFailed {
         stage: StageKey,

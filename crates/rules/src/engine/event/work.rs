@@ -61,7 +61,7 @@ pub enum AskEvent {
         /// The purpose of the call.
         purpose: Purpose,
         agent: AgentId,
-        /// For a strict reprompt of a reviewer: why the reply before could not be read.
+        /// For a strict reprompt of a judge: what its reply before lacks.
         strict: Option<String>,
         /// Before which moment the agent is not asked (back-off).
         not_before: Option<Timestamp>,

@@ -3,23 +3,26 @@
 use crate::domain::{Answer, Cause, Finding, Severity, Verdict};
 use crate::engine::state::SeatState;
 
-use super::judge::{KEY, fallbacks, no_verdict, seats};
+use super::judge::{KEY, fallbacks, no_verdict};
 use super::prior::{carry_on, open_points};
 use super::view::{Next, View};
 
 /// The reviewer's seat has come to an end.
 pub fn conclude(view: View<'_>) -> Next {
-    let seats = seats(view);
+    let seats = &view.judging().seats;
     let [seat] = seats.as_slice() else {
-        return no_verdict(view, &seats);
+        return no_verdict(view, seats);
     };
-    match &seat.state {
-        SeatState::Replied(Answer::Evaluation {
-            points,
-            reasoning,
-            findings,
-            prior,
-        }) => {
+    match (seat.answer(), &seat.state) {
+        (
+            Some(Answer::Evaluation {
+                points,
+                reasoning,
+                findings,
+                prior,
+            }),
+            _,
+        ) => {
             let bar = view
                 .plan()
                 .relieved(view.id, view.plan().rules.settings.eval_threshold);
@@ -30,12 +33,12 @@ pub fn conclude(view: View<'_>) -> Next {
             if !passed && !reasoning.is_empty() {
                 report.add(Severity::Medium, reasoning.clone());
             }
-            report.findings.extend(fallbacks(view, &seats));
+            report.findings.extend(fallbacks(view, seats));
             carry_on(&mut report.findings, open_points(view, &[prior]));
             Next::by_verdict(report, String::new)
         }
-        SeatState::Unparsed(Answer::Unreadable { excerpt, .. }) => unparsed(view, excerpt),
-        _ => no_verdict(view, &seats),
+        (_, SeatState::Replied(Answer::Unreadable { excerpt, .. })) => unparsed(view, excerpt),
+        _ => no_verdict(view, seats),
     }
 }
 

@@ -6,12 +6,9 @@
 //! sent back stays theirs, and so does the fixup that mends it: every attempt that it is allowed is judged, the last one
 //! too (section 4), and work that is known to be bad is never accepted unseen.
 
-use crate::domain::{
-    AgentId, Answer, Cause, Finding, Purpose, SeatPlace, Severity, StageKey, TaskId, Verdict,
-};
+use crate::domain::{AgentId, Cause, Finding, Purpose, SeatPlace, Severity, StageKey, TaskId, Verdict};
 use crate::engine::mark::Mark;
 use crate::engine::state::{Seat, SeatState, State};
-use crate::judging::prior;
 use crate::mission::eligibility::{excluded, named};
 use crate::mission::model::{PanelMode, Review};
 use crate::mission::{Judge, Plan};
@@ -129,30 +126,6 @@ pub fn is_adaptive(plan: &Plan, task: TaskId) -> bool {
     })
 }
 
-/// Why a reviewer's reply would be asked for once more: it cannot be read, or leaves points of the earlier review without an
-/// answer.
-pub fn what_it_lacks(view: View<'_>, answer: &Answer) -> Option<String> {
-    match answer {
-        Answer::Unreadable { why, .. } => Some(why.clone()),
-        Answer::Scores { prior, .. } | Answer::Evaluation { prior, .. } => {
-            prior::unanswered(view.prior_points().len(), prior)
-        }
-        _ => None,
-    }
-}
-
-/// The seats of the round that is out, once every one of them has come to an end.
-pub fn seats(view: View<'_>) -> Vec<Seat> {
-    let mut seats = view.judging().seats.clone();
-    for seat in &mut seats {
-        // Asked once more it could not be reached: what it said first counts.
-        if let (SeatState::Failed(_), Some(first)) = (&seat.state, seat.first.take()) {
-            seat.state = SeatState::Replied(first);
-        }
-    }
-    seats
-}
-
 /// The findings about judges that were asked instead of somebody else, which is never silent.
 pub fn fallbacks<'a>(view: View<'a>, seats: &'a [Seat]) -> impl Iterator<Item = Finding> + 'a {
     let instead = (0..).map(seat_at).zip(seats);
@@ -197,9 +170,8 @@ pub fn no_verdict(view: View<'_>, seats: &[Seat]) -> Next {
         return ask_round(view);
     }
     let unread = seats.iter().filter_map(|seat| match &seat.state {
-        SeatState::Unparsed(Answer::Unreadable { why, .. }) => Some(why.as_str()),
-        SeatState::Unparsed(_) => Some(""),
-        _ => None,
+        SeatState::Replied(answer) => answer.unreadable(),
+        SeatState::Asked | SeatState::Failed(_) => None,
     });
     let unread: Vec<&str> = unread.collect();
     let message = match (unread.len(), unread.last()) {

@@ -15,7 +15,7 @@
 //! | `own` | the mission's own stages: a command, an agent, a person (6.7) |
 //! | `panel` | what the seats of a panel say together (7, 9) |
 //! | `preflight` | what plain evidence rejects before anybody is asked (6) |
-//! | `prior` | why a judge is asked once more, points of an earlier review (4) |
+//! | `prior` | points of an earlier review, and the answers to them (4) |
 //! | `proof` | what stands for work of which every check passes; no stage, but weighed where it is accepted (24) |
 //! | `red_team` | an agent that attacks the work (6.8) |
 //! | `step` | what the further stages have in common (6.7 to 6.9, 15) |
@@ -45,12 +45,11 @@ use crate::mission::{Judge, Plan, StagePlan};
 
 pub use checks::FLAKY;
 pub(super) use checks::told_flaky;
+pub(super) use judge::panel_rounds;
 use judge::seat_at;
-pub(super) use judge::{panel_rounds, what_it_lacks};
 pub use preflight::{asks_what_it_said, nothing_to_do, told_of_nothing};
 pub(super) use preflight::{lacks_files, untouched};
-pub(super) use prior::answers;
-pub use prior::{prior_points, reprompt};
+pub use prior::prior_points;
 pub(super) use proof::weigh as weigh_proof;
 pub use tests_changed::told as told_of_tests;
 pub(super) use tests_changed::{accepted as weigh_accepted_tests, sends_back, weigh as weigh_tests};
@@ -93,22 +92,50 @@ pub fn conclude(stage: &StagePlan, view: View<'_>, word: Word<'_>, speaker: Acto
     }
 }
 
-/// Why what was said does not count in a stage; `None` where it does.
+/// Why a reply says nothing that counts in a stage, with the beginning of a sentence that says it; `None` where it does.
+fn unread(
+    stage: &StagePlan,
+    view: View<'_>,
+    purpose: Option<Purpose>,
+    said: &Answer,
+) -> Option<(&'static str, String)> {
+    match stage {
+        StagePlan::Verification(by) => verification::unread(view, by, purpose, said),
+        _ => match stage.key().stage().reply() {
+            Some(wanted) => step::unread(view, wanted, said),
+            None => said.unreadable().map(|why| ("", why.to_owned())),
+        },
+    }
+}
+
+/// Why what was said does not count in a stage, in a sentence; `None` where it does.
 pub fn unfit(
     stage: &StagePlan,
     view: View<'_>,
     purpose: Option<Purpose>,
     said: Result<&Answer, &str>,
 ) -> Option<String> {
-    match stage {
-        StagePlan::Verification(by) => verification::unfit(view, by, purpose, said),
-        _ => step::unfit(view, stage.key().stage().reply()?, said),
-    }
+    let why = match said {
+        Ok(answer) => {
+            let (before, why) = unread(stage, view, purpose, answer)?;
+            format!("{before}{why}")
+        }
+        Err(message) => message.to_owned(),
+    };
+    Some(match purpose {
+        Some(Purpose::Decompose { .. }) => format!("they could not be cut into probes: {why}"),
+        _ => why,
+    })
 }
 
-/// Whether what was said keeps the work out, whatever it leaves open.
-pub fn blocks(stage: &StagePlan, view: View<'_>, said: &Answer) -> bool {
-    stage.key().step().is_some() && step::blocks(view, said)
+/// Why a judge's reply would be asked for once more: it says nothing that counts, or leaves points of the earlier review
+/// without an answer.
+pub fn what_it_lacks(stage: &StagePlan, view: View<'_>, purpose: Purpose, said: &Answer) -> Option<String> {
+    let unread = unread(stage, view, Some(purpose), said).map(|(_, why)| why);
+    // One that keeps the work out has said enough.
+    let answers_for_points = purpose.sees_the_work() && !step::blocks(view, said);
+    let points = || view.prior_points().len();
+    unread.or_else(|| answers_for_points.then(|| prior::unanswered(points(), said))?)
 }
 
 /// Decides a stage in which no reply counts, of those now and before.

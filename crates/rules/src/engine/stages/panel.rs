@@ -3,27 +3,27 @@
 use crate::domain::{
     AgentId, Answer, Bar, Cause, DimensionScore, Finding, Points, PriorAnswer, Severity, Verdict,
 };
-use crate::engine::state::{Seat, SeatState};
+use crate::engine::state::Seat;
 use crate::judging::consensus::{SeatScores, is_decided, is_unsure, merge};
 use crate::mission::Panel;
 
-use super::judge::{FIRST_SEATS, KEY, ask_seat, fallbacks, no_verdict, seats};
+use super::judge::{FIRST_SEATS, KEY, ask_seat, fallbacks, no_verdict};
 use super::prior::{carry_on, open_points};
 use super::view::{Next, View, names};
 
 /// Every seat that was asked has come to an end: another one is asked, or the stage has its verdict.
 pub fn conclude(view: View<'_>, panel: &Panel) -> Next {
-    let seats = seats(view);
+    let seats = &view.judging().seats;
     let (asked, more) = view.seats().split_at(seats.len().min(view.seats().len()));
     let bar = view.plan().relieved(view.id, panel.bar);
     if let Some(next) = more
         .first()
-        .filter(|_| could_change(panel, bar.points, &seats, more.len()))
+        .filter(|_| could_change(panel, bar.points, seats, more.len()))
     {
         let round = view.judging().round;
         return Next::Open(vec![ask_seat(view, round, asked.len(), *next)]);
     }
-    settle(view, panel, &seats, more)
+    settle(view, panel, seats, more)
 }
 
 /// Whether seats that were not asked yet could still change the verdict. Two replies at least are wanted.
@@ -36,12 +36,12 @@ fn could_change(panel: &Panel, bar: Points, seats: &[Seat], more: usize) -> bool
 type Scored<'a> = (u32, &'a Vec<DimensionScore>, &'a Vec<Finding>, &'a [PriorAnswer]);
 
 fn scored(seats: &[Seat]) -> Vec<Scored<'_>> {
-    let scored = (0..).zip(seats).filter_map(|(index, seat)| match &seat.state {
-        SeatState::Replied(Answer::Scores {
+    let scored = (0..).zip(seats).filter_map(|(index, seat)| match seat.answer()? {
+        Answer::Scores {
             dimensions,
             findings,
             prior,
-        }) => Some((index, dimensions, findings, prior.as_slice())),
+        } => Some((index, dimensions, findings, prior.as_slice())),
         _ => None,
     });
     scored.collect()

@@ -1,11 +1,8 @@
-//! Why a judge is asked once more, and what becomes of the points of an earlier review (semantics, section 4).
-//!
-//! One reprompt in all: a reply that cannot be read, or that leaves points without an answer, is asked for again once, and
-//! is told the real reason. The second reply counts if it can be read, else the first.
+//! What becomes of the points of an earlier review (semantics, section 4).
 
-use crate::domain::{Answer, Cause, Finding, PriorAnswer, Purpose, Stage, TaskId};
+use crate::domain::{Answer, Cause, Finding, PriorAnswer, Stage, TaskId};
 use crate::engine::state::TaskState;
-use crate::judging::{prior, probes, rubric};
+use crate::judging::prior;
 use crate::mission::Plan;
 
 use super::view::View;
@@ -49,37 +46,14 @@ pub fn carry_on(findings: &mut Vec<Finding>, open: Vec<Finding>) {
     }
 }
 
-/// The answers of a judge to the points of the review before.
-pub fn answers(answer: &Answer) -> &[PriorAnswer] {
-    match answer {
+/// Why a judge's answers to the points of the review before are not whole; `None` where they are.
+pub fn unanswered(points: usize, answer: &Answer) -> Option<String> {
+    let answers: &[PriorAnswer] = match answer {
+        Answer::Scores { prior, .. } | Answer::Evaluation { prior, .. } => prior,
         Answer::Grades(reply) => &reply.prior,
         Answer::Opinion(opinion) => &opinion.prior,
         Answer::Findings(report) => &report.prior,
         _ => &[],
-    }
-}
-
-/// Why a judge of a verification, or of a stage behind it, is asked this round; `None` where it is asked for the first
-/// time, or could not be asked before.
-pub fn reprompt(plan: &Plan, id: TaskId, task: &TaskState, purpose: Purpose) -> Option<String> {
-    if purpose.round()? <= 1 {
-        return None;
-    }
-    let heard = task.judging()?.heard.as_deref()?;
-    let verification = plan.task(id).verification();
-    let unfit = match &heard.answer {
-        Answer::Unreadable { why, .. } => Some(why.clone()),
-        Answer::Findings(report) if report.unread.is_some() => report.unread.clone(),
-        Answer::Grades(reply) => verification
-            .and_then(|verification| verification.rubric.as_deref())
-            .and_then(|rubric| rubric::fit(rubric, reply).err()),
-        Answer::Probes(found) => probes::fit(plan.task(id).acceptance.len(), found).err(),
-        _ => None,
     };
-    let is_judge = purpose.sees_the_work();
-    let unanswered = || {
-        let points = prior_points(plan, id, task);
-        prior::unanswered(points.len(), answers(&heard.answer)).filter(|_| is_judge)
-    };
-    unfit.or_else(unanswered)
+    prior::unanswered(points, answers)
 }

@@ -144,23 +144,19 @@ pub fn blocks(view: View<'_>, answer: &Answer) -> bool {
     matches!(answer, Answer::Findings(report) if route(&report.findings, view.work().autonomy) == Verdict::Fail)
 }
 
-/// Why what was said does not count; `None` where it does.
-pub fn unfit(view: View<'_>, wanted: StageReply, said: Result<&Answer, &str>) -> Option<String> {
-    match (wanted, said) {
-        (StageReply::Opinion, Ok(Answer::Opinion(_))) => None,
-        (StageReply::Findings, Ok(answer @ Answer::Findings(report))) => {
-            // What can be read of it and blocks does so, whatever else is wrong with it.
-            let unread = report.unread.as_ref().filter(|_| !blocks(view, answer));
-            unread.map(|why| format!("its report could not be read whole: {why}"))
+/// Why a reply does not count, with the beginning of its sentence; `None` where it does.
+pub fn unread(view: View<'_>, wanted: StageReply, said: &Answer) -> Option<(&'static str, String)> {
+    let (before, why) = match (wanted, said) {
+        (StageReply::Opinion, Answer::Opinion(_)) => return None,
+        // What can be read of it and blocks does so, whatever else is wrong with it.
+        (StageReply::Findings, Answer::Findings(_)) if blocks(view, said) => return None,
+        (StageReply::Findings, Answer::Findings(report)) => {
+            ("its report could not be read whole: ", report.unread.as_deref()?)
         }
-        (_, Ok(Answer::Unreadable { why, .. })) => Some(format!("its reply could not be read: {why}")),
-        (_, Ok(Answer::Findings(report))) => {
-            let why = report.unread.as_deref().unwrap_or_default();
-            Some(format!("its report could not be read whole: {why}"))
-        }
-        (_, Ok(_)) => Some("its reply is about something else".to_owned()),
-        (_, Err(message)) => Some(message.to_owned()),
-    }
+        (_, Answer::Unreadable { why, .. }) => ("its reply could not be read: ", why.as_str()),
+        _ => ("its reply is ", "about something else"),
+    };
+    Some((before, why.to_owned()))
 }
 
 /// The points of the earlier review that are still open by what somebody answered. A command, and what is measured, is not

@@ -50,28 +50,22 @@ fn lacks_judge(view: View<'_>, message: String) -> Next {
     Next::Refer(report, message)
 }
 
-/// Why a reply does not count; `None` where it does.
-pub fn unfit(
+/// Why a reply does not count, with the beginning of its sentence; `None` where it does.
+pub fn unread(
     view: View<'_>,
     by: &VerificationPlan,
     purpose: Option<Purpose>,
-    said: Result<&Answer, &str>,
-) -> Option<String> {
+    said: &Answer,
+) -> Option<(&'static str, String)> {
     let is_cut = matches!(purpose, Some(Purpose::Decompose { .. }));
-    let unread = |why: &str| format!("the reply could not be read: {why}");
-    let why = match (said, by.rubric.as_deref()) {
-        (Ok(Answer::Probes(found)), _) if is_cut => probes::fit(view.work().acceptance.len(), found).err(),
-        (Ok(Answer::Grades(reply)), Some(rubric)) if !is_cut => {
-            rubric::fit(rubric, reply).err().map(|why| unread(&why))
+    let unread = "the reply could not be read: ";
+    match (said, by.rubric.as_deref()) {
+        (Answer::Probes(found), _) if is_cut => {
+            Some(("", probes::fit(view.work().acceptance.len(), found).err()?))
         }
-        (Ok(Answer::Unreadable { why, .. }), _) => Some(unread(why)),
-        (Ok(_), _) => Some("the reply is about something else".to_owned()),
-        (Err(message), _) => Some(message.to_owned()),
-    };
-    if is_cut {
-        why.map(|why| format!("they could not be cut into probes: {why}"))
-    } else {
-        why
+        (Answer::Grades(reply), Some(rubric)) if !is_cut => Some((unread, rubric::fit(rubric, reply).err()?)),
+        (Answer::Unreadable { why, .. }, _) => Some((unread, why.clone())),
+        _ => Some(("the reply is ", "about something else".to_owned())),
     }
 }
 

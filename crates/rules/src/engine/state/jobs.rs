@@ -14,7 +14,10 @@ impl Judging {
         });
         let others = (!self.scanning).then(|| {
             let checks = (0..).zip(&self.checks).filter(|(_, result)| result.is_none());
-            let stage = self.stage.filter(|stage| stage.open && stage.plain);
+            let stage = self
+                .stage
+                .as_ref()
+                .filter(|stage| stage.open && stage.seat.is_none());
             checks
                 .map(|(check, _)| Job::Check(check))
                 .chain(stage.map(|stage| match stage.key.step() {

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use thin_vec::ThinVec;
 
 use crate::domain::{
-    AgentId, Answer, AskId, Cause, Digest, DimensionScore, Edge, FailureClass, FailureMode, Finding, Phase,
-    Points, Purpose, QualityFlag, Stage, StageKey, Status, TaskId, Timestamp, TurnId, Verdict,
+    AgentId, AskId, Cause, DimensionScore, Edge, FailureMode, Finding, Phase, Points, Purpose, QualityFlag,
+    Stage, StageKey, Status, TaskId, Timestamp, TurnId, Verdict,
 };
 use crate::engine::audit::{Acceptance, AfterScan};
 use crate::engine::dialog::Dialog;
@@ -21,6 +21,7 @@ use crate::mission::SubTask;
 use super::attempt::{Attempt, Course};
 use super::hold::Hold;
 use super::recovery::DependencyRecovery;
+use super::seat::Seat;
 
 #[derive(Debug, Clone, Default)]
 pub struct TaskState {
@@ -167,7 +168,7 @@ pub struct Ask {
     pub agent: AgentId,
     /// Requests to the agent so far.
     pub tries: Tries,
-    /// Why the last reply of a reviewer could not be read, while a strict reprompt is out.
+    /// What the last reply of a judge lacks, while a strict reprompt is out.
     pub strict: Option<String>,
     /// The moment at which the call met a limit that resets, so that no call is out.
     pub window: Option<Timestamp>,
@@ -205,8 +206,6 @@ pub struct Judging {
     pub changed: Vec<String>,
     /// The stage that was asked once more for that.
     pub repeated: Option<StageKey>,
-    /// The rounds that it had before.
-    pub rounds_before: u32,
     /// Turns that had ended when the checks were asked for.
     pub turns_ended: u64,
     /// The checks that passed, by position, each with that number.
@@ -237,9 +236,6 @@ pub struct Judging {
     pub acceptance: Option<Box<Acceptance>>,
     /// The verdicts of judges so far, the last word of each last.
     pub verdicts: Vec<SaidVerdict>,
-    /// The last reply of the judge of the verification, or of the stage behind it. Forgotten when another one
-    /// is asked.
-    pub heard: Option<Box<Heard>>,
 }
 /// Where the merge of an isolated task's work stands.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -254,15 +250,6 @@ pub struct Merging {
     pub peers: BTreeMap<(TaskId, u32), Option<CheckResult>>,
 }
 
-/// A judge's reply outside of a panel: what counts of it if the next one cannot be read, and why it was asked once more.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Heard {
-    /// The part of the reply that could be read.
-    pub answer: Answer,
-    pub reply: Digest,
-    /// The call that it came of.
-    pub id: AskId,
-}
 /// A verdict of a stage of judges.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SaidVerdict {
@@ -275,46 +262,15 @@ pub struct SaidVerdict {
     pub by_somebody: bool,
 }
 /// A stage that is asked and is no panel: the verification, or a further stage.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct OpenStage {
     pub key: StageKey,
     /// The round of the stage, from 1; in round 0 a vision check looks which of its screenshots are there.
     pub round: u32,
     /// Whether the answer has not come back.
     pub open: bool,
-    /// Whether the stage needs no agent.
-    pub plain: bool,
-}
-/// One seat of a panel, or the single seat of an evaluation.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Seat {
-    /// The agent on the seat.
-    pub agent: AgentId,
-    /// Requests that the provider of who sits on it refused, before its first reply and behind it.
-    pub failed_requests: u32,
-    /// Why the last request failed, in words.
-    pub unreached: Option<Box<str>>,
-    /// The first reply, where it can be read and left points of the earlier review without an answer: it counts
-    /// if the second one cannot be read.
-    pub first: Option<Answer>,
-    /// The last reply that could not be read.
-    pub unread: Option<Digest>,
-    /// Whether the strict reprompt brought the same text once more.
-    pub repeats: bool,
-    /// The state of the call.
-    pub state: SeatState,
-}
-/// Where a seat stands.
-#[derive(Debug, Clone, PartialEq)]
-pub enum SeatState {
-    /// The seat is asked.
-    Asked,
-    /// The seat gave scores.
-    Replied(Answer),
-    /// The reply of the seat could not be read to the end.
-    Unparsed(Answer),
-    /// The agent on the seat could not be asked.
-    Failed(FailureClass),
+    /// The seat of the stage's judge; `None` where the stage needs no agent.
+    pub seat: Option<Seat>,
 }
 impl Default for Lifecycle {
     fn default() -> Self {
@@ -375,7 +331,25 @@ impl Judging {
 
     /// The stage that asks somebody, or did last.
     pub(crate) fn asked_stage(&self) -> StageKey {
-        self.stage.map_or(StageKey::JUDGE, |stage| stage.key)
+        self.stage.as_ref().map_or(StageKey::JUDGE, |stage| stage.key)
+    }
+
+    /// The seat of the judge that is asked for a purpose.
+    pub(crate) fn seat(&self, purpose: Purpose) -> Option<&Seat> {
+        match purpose.seat() {
+            Some(place) => self.seats.get(place.seat as usize),
+            None if purpose.is_judging() => self.stage.as_ref()?.seat.as_ref(),
+            None => None,
+        }
+    }
+
+    /// The seat of the judge that is asked for a purpose, to be changed.
+    pub(crate) fn seat_mut(&mut self, purpose: Purpose) -> Option<&mut Seat> {
+        match purpose.seat() {
+            Some(place) => self.seats.get_mut(place.seat as usize),
+            None if purpose.is_judging() => self.stage.as_mut()?.seat.as_mut(),
+            None => None,
+        }
     }
 
     /// Whether the panel or evaluation has come to an end: it let the work pass, or the work is accepted all

@@ -11,8 +11,8 @@ use crate::engine::mark::Mark;
 use crate::engine::no_progress::signature;
 use crate::engine::state::{Judging, TaskState};
 use crate::engine::{
-    AfterScan, BudgetEvent, Effect, Event, FileFact, HoldEvent, Job, JobEnd, StageReport, TaskEvent,
-    TurnEvent, WorkEvent, WorkId, apply, effects, may_be_made, members_only, pending_effects,
+    AfterScan, AskEvent, BudgetEvent, Effect, Event, FileFact, HoldEvent, Job, JobEnd, StageReport,
+    TaskEvent, TurnEvent, WorkEvent, WorkId, apply, effects, may_be_made, members_only, pending_effects,
 };
 
 use super::simulation::{Simulation, good, options};
@@ -125,6 +125,18 @@ tasks: [{title: a, assignTo: w, review: none, verification: {rubric: default-tas
 fn what_a_judge_grades_by_a_rubric_is_not_graded_by_facts() {
     let mut simulation = Simulation::new(GRADED, options());
     let mut graded = false;
+    let is_asked = |event: &Event| {
+        matches!(
+            event,
+            Event::Ask(
+                _,
+                AskEvent::Requested {
+                    purpose: Purpose::Grade { .. },
+                    ..
+                }
+            )
+        )
+    };
     let grades = |effects: &[Effect]| {
         effects.iter().any(|effect| {
             matches!(
@@ -138,12 +150,12 @@ fn what_a_judge_grades_by_a_rubric_is_not_graded_by_facts() {
     };
     while !simulation.todo.is_empty() && !graded {
         simulation.perform(0, &mut good);
-        graded = simulation.count(|event| matches!(event, Event::Task(_, TaskEvent::StageOpened { .. }))) > 0;
+        graded = simulation.count(is_asked) > 0;
     }
     assert!(graded);
     assert!(!grades(&pending_effects(&simulation.state)));
     let requested = simulation.journal.iter().flatten();
-    for event in requested.filter(|event| matches!(event, Event::Task(_, TaskEvent::StageOpened { .. }))) {
+    for event in requested.filter(|event| is_asked(event)) {
         assert!(!grades(&effects(&simulation.state, event)));
     }
     let by_facts = GRADED.replace("{rubric: default-task}", "{grader: heuristic}, acceptance: [c]");
@@ -302,58 +314,19 @@ fn a_step_is_open_until_it_has_its_verdict() {
     for stage in [Stage::Stages, Stage::RedTeam, Stage::Vision, Stage::Checks] {
         let mut task = TaskState::default();
         task.apply(&transition(Status::Review));
-        task.apply(&Event::Task(
-            TASK,
-            TaskEvent::StageOpened {
-                stage: StageKey::RED_TEAM,
-                round: 1,
-                plain: false,
-            },
-        ));
+        let requested = Job::Stage(StageKey::RED_TEAM, 1);
+        task.apply(&Event::Work(TASK, WorkEvent::Requested(requested)));
         let is_open = |task: &TaskState| {
             let judging = task.judging();
-            judging.and_then(|judging| judging.stage).map(|stage| stage.open)
+            judging
+                .and_then(|judging| judging.stage.as_ref())
+                .map(|stage| stage.open)
         };
         assert_eq!(is_open(&task), Some(true));
         let report = StageReport::new(TASK, 1, stage, Verdict::Pass, None);
         task.apply(&Event::verdict(report));
         assert_eq!(is_open(&task), Some(stage == Stage::Checks));
     }
-}
-
-#[test]
-fn nobody_waits_for_a_seat_once_what_comes_behind_it_is_asked_for() {
-    let mut simulation = Simulation::new(&GRADED.replace("review: none", "review: required"), options());
-    while !simulation.todo.iter().any(|effect| {
-        matches!(
-            effect,
-            Effect::Ask {
-                purpose: Purpose::Score(_),
-                ..
-            }
-        )
-    }) {
-        simulation.perform(0, &mut good);
-    }
-    let mut task = simulation.state.task(TASK).clone();
-    assert!(task.ask_of_seat(0).is_some());
-    let opened = |stage| {
-        Event::Task(
-            TASK,
-            TaskEvent::StageOpened {
-                stage,
-                round: 1,
-                plain: false,
-            },
-        )
-    };
-    for event in [opened(StageKey::VERIFICATION), opened(StageKey::RED_TEAM)] {
-        let mut task = task.clone();
-        task.apply(&event);
-        assert_eq!(task.ask_of_seat(0), None, "{event:?}");
-    }
-    task.lifecycle = Status::Pending.into();
-    assert_eq!(task.ask_of_seat(0), None);
 }
 
 #[test]

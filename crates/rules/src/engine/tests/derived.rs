@@ -104,7 +104,7 @@ fn a_task_is_looked_at_while_anything_of_it_is() {
             key: crate::domain::StageKey::Of(crate::domain::Stage::Verification),
             round: 1,
             open,
-            plain: true,
+            seat: None,
         }),
         ..Judging::default()
     };

@@ -2,7 +2,8 @@
 
 use crate::domain::{Cause, Edge, FailureClass, FailureMode, OutcomeClass, Status, TaskId, TurnId, Verdict};
 use crate::engine::{
-    Command, Effect, Event, Fact, Job, OperatorInput, State, TaskEvent, TurnEvent, conditions, outcome,
+    Command, Effect, Event, Fact, Job, OperatorInput, State, TaskEvent, TurnEvent, WorkEvent, conditions,
+    outcome,
 };
 use crate::mission::RunOptions;
 
@@ -484,7 +485,7 @@ fn checks_alone_may_decide_and_a_checked_verification_asks_nobody() {
         let simulation = run(&yaml, script);
         assert_eq!(routed(&simulation), [(edge, 1)]);
         assert_eq!(
-            simulation.count(|event| matches!(event, Event::Task(_, TaskEvent::StageOpened { .. }))),
+            simulation.count(|event| matches!(event, Event::Work(_, WorkEvent::Requested(Job::Grade(_))))),
             0
         );
     }

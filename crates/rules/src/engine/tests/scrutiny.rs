@@ -10,7 +10,7 @@ use crate::domain::{
 use crate::engine::mark::Mark;
 use crate::engine::{
     AskEvent, Command, Effect, Event, Fact, FileFact, Job, JobEnd, OperatorInput, RunPhase, State, TaskEvent,
-    WorkId, not_asked, outcome, pending_effects,
+    WorkEvent, WorkId, not_asked, outcome, pending_effects,
 };
 use crate::mission::RunOptions;
 
@@ -179,7 +179,7 @@ fn the_first_fail_stops_the_chain_and_what_it_keeps_out_is_not_accepted() {
     // An evaluation alone would have been accepted below the bar.
     assert_eq!(task.status(), Status::Failed);
     assert_eq!(
-        simulation.count(|event| matches!(event, Event::Task(_, TaskEvent::StageOpened { plain: true, .. }))),
+        simulation.count(|event| matches!(event, Event::Work(_, WorkEvent::Requested(Job::Stage(..))))),
         0
     );
     let feedback = &task.feedback[0];
@@ -359,7 +359,7 @@ fn a_session_without_reviews_withdraws_the_agent_that_is_asked_and_nothing_befor
         resumed.run(good);
         let asked = |step: u32| {
             let step = StageKey::Own(step);
-            resumed.count(|event| matches!(event, Event::Task(_, TaskEvent::StageOpened { stage: of, .. }) if *of == step))
+            resumed.count(|event| matches!(event, Event::Work(_, WorkEvent::Requested(Job::Stage(of, _))) if *of == step))
         };
         assert_eq!((asked(0), asked(2)), (lint_runs, 1), "{until}");
         assert!(
@@ -497,18 +497,22 @@ fn every_prefix_of_the_record_knows_what_is_still_out() {
     whole.run(script);
     for cut in 1..whole.journal.len() {
         let mut again = Simulation::recovered(plan_of(&yaml, &options()), &whole.journal[..cut]);
-        let open = again.state.task(T).judging().and_then(|judging| judging.stage);
+        let open = again
+            .state
+            .task(T)
+            .judging()
+            .and_then(|judging| judging.stage.clone());
         if let Some(open) = open.filter(|open| open.open) {
             let pending = pending_effects(&again.state);
             let is_it = |effect: &Effect| match effect {
                 Effect::Job {
                     job: Job::Stage(step, _),
                     ..
-                } => *step == open.key && open.plain,
+                } => *step == open.key && open.seat.is_none(),
                 Effect::Ask {
                     purpose: Purpose::Stage { step, .. },
                     ..
-                } => *step == open.key && !open.plain,
+                } => *step == open.key && open.seat.is_some(),
                 _ => false,
             };
             assert_eq!(

@@ -393,13 +393,13 @@ fn grading_ends_with_its_verdict_or_its_failure() {
                 key: StageKey::VERIFICATION,
                 round: 1,
                 open: true,
-                plain: true,
+                seat: None,
             }),
             ..Judging::default()
         })),
         ..worn()
     };
-    let is_open = |task: TaskState| task.judging().unwrap().stage.unwrap().open;
+    let is_open = |task: TaskState| task.judging().unwrap().stage.as_ref().unwrap().open;
     let verdict = |stage| Event::verdict(report(stage, Verdict::Pass, None));
     let failed = Event::Task(
         TASK,

@@ -5,7 +5,7 @@ use crate::domain::{
 };
 use crate::engine::{
     AskEvent, AskReply, Command, Effect, Event, Fact, HoldEvent, Job, JobEnd, OperatorInput, StageReport,
-    State, TaskEvent, outcome,
+    State, TaskEvent, WorkEvent, outcome,
 };
 
 use super::simulation::{Response, Simulation, good, options, statuses};
@@ -119,7 +119,7 @@ fn it_comes_after_the_judges_and_leaves_their_score() {
         failing,
     );
     assert_eq!(
-        simulation.count(|event| matches!(event, Event::Task(_, TaskEvent::StageOpened { .. }))),
+        simulation.count(|event| matches!(event, Event::Work(_, WorkEvent::Requested(Job::Grade(_))))),
         0
     );
 }
@@ -156,7 +156,7 @@ fn what_cannot_be_checked_waits_for_a_person() {
     assert_eq!(simulation.state.task(T).flag(), Some(QualityFlag::Clean));
     // The person stands for the grader: it is not asked again.
     assert_eq!(
-        simulation.count(|event| matches!(event, Event::Task(_, TaskEvent::StageOpened { .. }))),
+        simulation.count(|event| matches!(event, Event::Work(_, WorkEvent::Requested(Job::Grade(_))))),
         1
     );
 }

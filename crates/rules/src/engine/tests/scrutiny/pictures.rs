@@ -51,14 +51,7 @@ fn looked_at(simulation: &Simulation) -> usize {
     simulation.count(|event| {
         matches!(
             event,
-            Event::Task(
-                _,
-                TaskEvent::StageOpened {
-                    stage: StageKey::VISION,
-                    round: 1..,
-                    ..
-                }
-            )
+            Event::Work(_, WorkEvent::Requested(Job::Stage(StageKey::VISION, 1..)))
         )
     })
 }
