@@ -22,8 +22,8 @@ use sources::{File, Sources};
 /// What each figure may be at most; what is not listed must be 0. Whoever makes a figure smaller lowers its ceiling. Who
 /// must raise one says in the commit message why.
 const CEILINGS: &[(&str, usize)] = &[
-    ("tokens: all", 844_700),
-    ("tokens: core", 502_900),
+    ("tokens: all", 843_600),
+    ("tokens: core", 501_700),
     ("tokens: edges", 340_800),
     ("largest circle of imports: agents", 5),
     ("largest circle of imports: cli", 2),
