@@ -291,7 +291,6 @@ struct CassetteHead {
     schema: String,
     quorum: String,
     /// The run that was recorded. Files are named by what a call is for, so there is one run in a recording.
-    #[serde(default)]
     run: Option<RunId>,
 }
 

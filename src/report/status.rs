@@ -86,7 +86,7 @@ struct StatusLine {
     text: String,
     /// Whether the line holds only while a session works on the run, or only while none does; `None` for
     /// always.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     live: Option<bool>,
 }
 

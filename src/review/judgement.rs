@@ -27,7 +27,6 @@ pub struct Judgement {
     /// The parameters of the model; `None` for other agents.
     pub parameters: Option<Parameters>,
     /// Why the reply ended, in the provider's word.
-    #[serde(default)]
     pub finish_reason: Option<String>,
     /// Whether the reply ended because it ran into its limit, so that it says nothing.
     #[serde(default)]

@@ -91,14 +91,12 @@ pub struct Spawn {
     /// Milliseconds between the time-out's SIGTERM and SIGKILL.
     pub grace_ms: u64,
     /// How many bytes both outputs may hold together. What the child prints beyond is dropped; it is never held up.
-    #[serde(default)]
     pub max_output: Option<u64>,
     /// Whether the child goes on when the runner dies, for the next runner to take over. A child that is fed
     /// through the runner, or can simply be repeated, must not.
     pub outlives_runner: bool,
     /// The mounts of the child; `None` gives it as much as the supervisor. Where no plan can be carried out it
     /// is only kept from others' processes, if the system can do that ([`Tier::Signals`]).
-    #[serde(default)]
     pub confinement: Option<MountPlan>,
 }
 
@@ -212,13 +210,11 @@ pub struct ChildExit {
     /// The length of standard error, in bytes.
     pub stderr_len: u64,
     /// Why an output is not where it should be. Nobody knows what was in it, so it must not count as empty.
-    #[serde(default)]
     pub output_lost: Option<String>,
     /// Whether a part of its outputs was dropped, because there was more than [`Spawn::max_output`].
     #[serde(default)]
     pub output_cut: bool,
     /// The digest of the standard output of a child that was started [`sealed`](Spawn::sealed).
-    #[serde(default)]
     pub stdout_digest: Option<Digest>,
     /// Wall clock at the start, milliseconds since 1970.
     pub started_ms: u64,

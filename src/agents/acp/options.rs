@@ -20,15 +20,11 @@ pub enum PermissionLevel {
 pub struct Options {
     pub permissions: PermissionLevel,
     /// The rules for permission requests; `None` lets them go by `permissions`.
-    #[serde(default)]
     pub rules: Option<PermissionRules>,
     /// The session to go on in.
-    #[serde(default)]
     pub session: Option<String>,
-    #[serde(default)]
     pub model: Option<String>,
     /// The wish that a person has allowed, once.
-    #[serde(default)]
     pub allowed: Option<String>,
 }
 

@@ -31,10 +31,8 @@ pub struct FileRecord {
     #[serde(default)]
     pub protected: FileMarks,
     /// The files that the task's rules ask about; `None` where they could not be looked at.
-    #[serde(default)]
     pub watched: Option<FileMarks>,
     /// The tests, or all files; `None` where nobody asks.
-    #[serde(default)]
     pub tests: Option<TestsBefore>,
 }
 

@@ -76,7 +76,6 @@ pub struct AskedAs {
     /// The digest of all that can change its reply: the agent's definition, and the prompt but for the time in it.
     pub digest: Digest,
     /// The digest without the piece of work; `None` in a record of a version that does not tell.
-    #[serde(default)]
     pub seat: Option<Digest>,
 }
 

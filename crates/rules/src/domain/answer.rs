@@ -38,7 +38,7 @@ enum ReportForm {
         findings: Vec<Finding>,
         #[serde(rename = "a", default, skip_serializing_if = "Vec::is_empty")]
         prior: Vec<PriorAnswer>,
-        #[serde(rename = "u", default, skip_serializing_if = "Option::is_none")]
+        #[serde(rename = "u", skip_serializing_if = "Option::is_none")]
         unread: Option<String>,
         #[serde(rename = "g", default, skip_serializing_if = "std::ops::Not::not")]
         grave: bool,

@@ -77,7 +77,7 @@ pub struct SupervisorRef {
     #[serde(rename = "b")]
     pub boot_id: String,
     /// The digest of the last word that it will put on record if it ends in order, with nothing of the run left.
-    #[serde(rename = "f", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "f", skip_serializing_if = "Option::is_none")]
     pub farewell: Option<String>,
 }
 
@@ -254,7 +254,7 @@ pub struct Asked {
     #[serde(rename = "d", default, skip_serializing_if = "std::ops::Not::not")]
     pub detected: bool,
     /// For a tool call that needs a person's word: its digest.
-    #[serde(rename = "c", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "c", skip_serializing_if = "Option::is_none")]
     pub call: Option<Box<Digest>>,
 }
 
@@ -431,7 +431,7 @@ pub struct ReplyRef {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ToolLedgerRef {
     /// The record, one line a call; `None` if there was no call.
-    #[serde(rename = "f", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "f", skip_serializing_if = "Option::is_none")]
     pub file: Option<FileRef>,
     /// Calls that it asked for.
     #[serde(rename = "n", default)]

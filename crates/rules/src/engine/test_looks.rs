@@ -33,7 +33,7 @@ pub struct Looked {
     #[serde(rename = "w", default, skip_serializing_if = "Vec::is_empty")]
     pub control: Vec<SeenBefore>,
     /// Why nothing could be run.
-    #[serde(rename = "l", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "l", skip_serializing_if = "Option::is_none")]
     pub lost: Option<Box<str>>,
 }
 

@@ -38,13 +38,13 @@ pub struct TouchedTests {
     #[serde(rename = "c", default, skip_serializing_if = "Vec::is_empty")]
     pub configuration: Vec<Box<str>>,
     /// In the workspace itself: the trees of what the task began with and of what it left, where git could take both.
-    #[serde(rename = "t", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "t", skip_serializing_if = "Option::is_none")]
     pub trees: Option<[Box<str>; 2]>,
     /// Whether another turn was at work in between.
     #[serde(rename = "s", default, skip_serializing_if = "std::ops::Not::not")]
     pub shared: bool,
     /// Why nobody can tell which tests differ.
-    #[serde(rename = "l", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "l", skip_serializing_if = "Option::is_none")]
     pub lost: Option<Box<str>>,
 }
 

@@ -17,9 +17,7 @@ use super::{CalibrationItem, LabelSet, Say, Truth, on_scale};
 /// A line of a file of labels.
 #[derive(Debug, Deserialize)]
 struct CalibrationRow {
-    #[serde(default)]
     source: Option<String>,
-    #[serde(default)]
     group: Option<String>,
     dims: Vec<String>,
     #[serde(default)]
@@ -30,11 +28,8 @@ struct CalibrationRow {
     #[serde(default)]
     raw_replies: Vec<Replies>,
     human: Human,
-    #[serde(default)]
     task: Option<String>,
-    #[serde(default)]
     criteria: Option<String>,
-    #[serde(default)]
     work: Option<String>,
     #[serde(default)]
     meanings: BTreeMap<String, String>,
@@ -50,19 +45,16 @@ struct Replies {
     #[serde(default)]
     scores: Vec<Option<Decimal>>,
     /// One reply for all dimensions, as a panel's seat gives it: from 1 to 5 each.
-    #[serde(default)]
     reply: Option<String>,
     /// Whether that reply ran into its token limit.
     #[serde(default)]
     cut_short: bool,
-    #[serde(default)]
     asked: Option<JudgeRecord>,
 }
 
 /// The record of how a judge was asked.
 #[derive(Debug, Deserialize)]
 struct JudgeRecord {
-    #[serde(default)]
     seat: Option<Digest>,
 }
 
@@ -147,11 +139,9 @@ pub fn shown(line: &str) -> Result<ReviewerView, RowError> {
 struct Human {
     #[serde(default)]
     mean: Vec<Option<Decimal>>,
-    #[serde(default)]
     global: Option<Decimal>,
-    #[serde(default)]
     score: Option<Decimal>,
-    #[serde(default, alias = "tests_pass", alias = "better_output", alias = "consensus")]
+    #[serde(alias = "tests_pass", alias = "better_output", alias = "consensus")]
     pass: Option<bool>,
 }
 
