@@ -1,6 +1,7 @@
 //! A run in Markdown, the worst first, never longer than it may be: for `$GITHUB_STEP_SUMMARY`, merge requests, mails.
 
 use rules::domain::Points;
+use rules::mission::char_start;
 
 use super::documents::{GateRow, RunDocument, TaskRow};
 use super::findings::{self, Accepted};
@@ -49,7 +50,7 @@ pub fn markdown(run: &RunDocument<'_>, most: usize) -> String {
         looked_at.map(|id| further(&run.tasks.row(*id))),
         "task with further stages",
     );
-    page.text.truncate(floor(&page.text, most));
+    page.text.truncate(char_start(&page.text, most));
     page.text
 }
 
@@ -77,15 +78,6 @@ impl MarkdownPage {
             append_line!(self.text, "\n{left_out} more: {noun}s that did not fit\n");
         }
     }
-}
-
-/// The greatest length up to `most` that does not cut a character.
-fn floor(text: &str, most: usize) -> usize {
-    let mut end = most.min(text.len());
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    end
 }
 
 fn head(run: &RunDocument<'_>) -> String {

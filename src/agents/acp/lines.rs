@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use rules::mission::char_start;
+
 /// Texts of messages and errors, in bytes.
 pub const LONG_TEXT: usize = 8 << 10;
 /// Titles, names, ids, kinds, in bytes.
@@ -9,16 +11,7 @@ pub const SHORT_TEXT: usize = 1 << 10;
 
 /// The beginning of a text, at most `most` bytes of it.
 pub fn cut(text: &str, most: usize) -> String {
-    text.get(..floor(text, most)).unwrap_or_default().to_owned()
-}
-
-/// The last end of a character in the first `most` bytes of a text.
-pub fn floor(text: &str, most: usize) -> usize {
-    let most = most.min(text.len());
-    (0..=most)
-        .rev()
-        .find(|at| text.is_char_boundary(*at))
-        .unwrap_or(0)
+    text.get(..char_start(text, most)).unwrap_or_default().to_owned()
 }
 
 fn short(text: &str) -> String {

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use rules::mission::char_start;
+
 use super::lines;
 
 /// How long a text may become before it is printed in parts, in bytes.
@@ -32,7 +34,7 @@ impl Texts {
         }
         let mut rest = text;
         while !rest.is_empty() {
-            let room = lines::floor(rest, MAX_PART.saturating_sub(self.text.len()));
+            let room = char_start(rest, MAX_PART.saturating_sub(self.text.len()));
             let (part, later) = rest.split_at(room);
             self.text.push_str(part);
             rest = later;

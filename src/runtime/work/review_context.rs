@@ -25,7 +25,7 @@ use rules::judging::baseline::{CheckPlace, items};
 use rules::judging::evidence_rules::is_file_task;
 use rules::judging::parser::Quoted;
 use rules::mission::model::Check;
-use rules::mission::{Origin, Plan, TaskPlan};
+use rules::mission::{Origin, Plan, TaskPlan, char_start};
 
 /// How much of a file is looked through for verdicts that are not the reviewer's, in bytes.
 const LARGEST_QUOTED: u64 = 1024 * 1024;
@@ -207,8 +207,7 @@ impl Material {
                 secrets.redact_in(text);
                 collect_quotes(&mut said, text);
                 // The prompt shows less, and what it does not need must not be held.
-                let most = (0..=4 * MAX_PREVIEW).rfind(|at| text.is_char_boundary(*at));
-                text.truncate(most.unwrap_or_default());
+                text.truncate(char_start(text, 4 * MAX_PREVIEW));
             }
         }
         let course = course.map(|(course, texts)| {
