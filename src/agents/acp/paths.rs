@@ -1,8 +1,10 @@
 //! Paths that a request is about, and where they lead.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+
+use rules::judging::protected::plain;
 
 /// How many paths of one request are looked at; with more than these it is about too much to be allowed by paths.
 pub const MAX_PATHS: usize = 64;
@@ -36,7 +38,7 @@ impl WorkingFolder {
 
     /// The part of a path below the folder; none where it leads out of it.
     pub fn relative(&self, path: &str) -> Option<PathBuf> {
-        let whole = lexical(&self.path.join(path));
+        let whole = plain(&self.path.join(path));
         let resolved = (self.resolve)(&whole);
         resolved.strip_prefix(&self.path).ok().map(Path::to_path_buf)
     }
@@ -46,24 +48,9 @@ impl WorkingFolder {
         match self.relative(path) {
             Some(inside) if inside.as_os_str().is_empty() => ".".to_owned(),
             Some(inside) => inside.to_string_lossy().into_owned(),
-            None => lexical(&self.path.join(path)).to_string_lossy().into_owned(),
+            None => plain(&self.path.join(path)).to_string_lossy().into_owned(),
         }
     }
-}
-
-/// A path without `.` and `..`.
-fn lexical(path: &Path) -> PathBuf {
-    let mut whole = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                whole.pop();
-            }
-            part => whole.push(part),
-        }
-    }
-    whole
 }
 
 /// Follows the links of a path, which need not be there: those of its longest part that is.

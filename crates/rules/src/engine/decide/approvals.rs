@@ -249,11 +249,6 @@ pub fn patience(draft: &Transaction<'_>) -> Option<Millis> {
 
 /// The agents that are asked for approvals.
 pub fn agents_asked(plan: &Plan) -> impl Iterator<Item = crate::domain::AgentId> + '_ {
-    let approvals = plan.selected_ids().flat_map(|id| &plan.task(id).approvals);
-    approvals
-        .flat_map(|approval| &approval.approvers)
-        .filter_map(|approver| match approver {
-            ApproverPlan::Agent(agent) => Some(*agent),
-            ApproverPlan::Person(_) | ApproverPlan::Command(_) => None,
-        })
+    plan.selected_ids()
+        .flat_map(|id| plan.task(id).approving_agents())
 }
