@@ -220,7 +220,7 @@ pub struct FailedCommand<'a> {
 
 /// The failure of a command by its own outputs.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ToldFailure {
+pub struct CommandFailure {
     pub class: FailureClass,
     /// How long whoever failed asks to be left alone, where that is told.
     pub retry_after: Option<Millis>,
@@ -230,7 +230,7 @@ pub struct ToldFailure {
 
 /// Reads the failure of a command: from our timer, structured errors on standard output, the exit codes that
 /// its program is known for, structured errors on standard error, then words there.
-pub fn read_command(end: &FailedCommand) -> ToldFailure {
+pub fn read_command(end: &FailedCommand) -> CommandFailure {
     let printed = last_error(end.stdout);
     let complained = objects(end.stderr.trim_end(), MOST_OBJECTS)
         .last()
@@ -262,7 +262,7 @@ pub fn read_command(end: &FailedCommand) -> ToldFailure {
             .or_else(by_words)
             .or_else(|| wait_in_text(end.stderr, end.at))
     };
-    ToldFailure {
+    CommandFailure {
         class,
         retry_after: says_when.then(told).flatten(),
         reason: reason.unwrap_or_else(|| last_line.to_owned()),

@@ -9,7 +9,7 @@ use tokio::task::{JoinError, JoinSet};
 use crate::agents::command::missing_program;
 use crate::store::SpoolName;
 use rules::domain::{BeforeWork, Digest, Points, TurnId};
-use rules::engine::{JobEnd, SeenBefore};
+use rules::engine::{BaselineResult, JobEnd};
 use rules::judging::baseline::{BaselineCheck, CheckPlace, MOST_NAMED, items};
 use rules::judging::protected::plain;
 use rules::judging::touched::is_command;
@@ -29,7 +29,7 @@ pub struct BaselineLook {
     /// The turn that comes behind it.
     pub turn: TurnId,
     /// The known results of the same checks on the same files.
-    pub known: BTreeMap<Digest, SeenBefore>,
+    pub known: BTreeMap<Digest, BaselineResult>,
     /// Where this is no look before the work, but one at tests that it changed: what is looked at, and the checks that are run, of
     /// those that are commands; `None`: all of these.
     pub elsewhere: Option<(&'static str, Option<BTreeSet<Digest>>)>,
@@ -38,7 +38,7 @@ pub struct BaselineLook {
 impl BaselineLook {
     /// Looks: each distinct command runs once, expectations beside each other, others one after the other. One result for each
     /// distinct check, in the order of the task.
-    pub async fn look(self, runner: &Commands) -> Vec<SeenBefore> {
+    pub async fn look(self, runner: &Commands) -> Vec<BaselineResult> {
         let mut all: Vec<BaselineCheck> = Vec::new();
         for item in items(self.commands.plan.task(self.commands.task)) {
             if self.is_meant(&item) && all.iter().all(|known| known.key != item.key) {
@@ -86,7 +86,7 @@ impl BaselineLook {
         runner: &Commands,
         item: &BaselineCheck,
         number: u32,
-    ) -> impl Future<Output = SeenBefore> + use<> {
+    ) -> impl Future<Output = BaselineResult> + use<> {
         let (plan, turn, item) = (self.commands.plan.clone(), self.turn, item.clone());
         let (job, runner) = (self.job(&item, number), runner.clone());
         let lacks = job.as_ref().map_or_else(Vec::new, |job| self.lacking(job));
@@ -96,7 +96,7 @@ impl BaselineLook {
         };
         async move {
             let (key, label) = (item.key, item.label.clone());
-            let unknown = |why: &JoinError| SeenBefore::unknown(key, &format!("{label}: {why}"));
+            let unknown = |why: &JoinError| BaselineResult::unknown(key, &format!("{label}: {why}"));
             let Some(job) = job else {
                 let said = tokio::task::spawn_blocking(move || files(&plan, turn, &item)).await;
                 return said.unwrap_or_else(|why| unknown(&why));
@@ -116,7 +116,7 @@ impl BaselineLook {
                 let said = said.unwrap_or_else(|why| unknown(&why));
                 // Red is what fails each time.
                 if left == 0 || said.before != BeforeWork::Red || said.never_ran {
-                    return SeenBefore { lacks, ..said };
+                    return BaselineResult { lacks, ..said };
                 }
                 left -= 1;
             }
@@ -155,7 +155,7 @@ impl BaselineLook {
     }
 
     /// Grades criteria by facts.
-    async fn grade(&self, runner: &Commands, criteria: &[(u32, &BaselineCheck)]) -> Vec<SeenBefore> {
+    async fn grade(&self, runner: &Commands, criteria: &[(u32, &BaselineCheck)]) -> Vec<BaselineResult> {
         let grading = Grading {
             commands: self.commands.clone(),
             round: 0,
@@ -167,26 +167,26 @@ impl BaselineLook {
             Err(why) => Err(why.to_string()),
         };
         let said = criteria.iter().map(|(at, item)| match &grades {
-            Err(why) => SeenBefore::unknown(item.key, why),
+            Err(why) => BaselineResult::unknown(item.key, why),
             Ok(grades) => match grades.get(*at as usize) {
                 Some(grade) if grade.points == Some(Points::FULL) => {
-                    SeenBefore::new(item.key, BeforeWork::Green, "")
+                    BaselineResult::new(item.key, BeforeWork::Green, "")
                 }
                 Some(grade) if grade.points.is_some() => {
-                    SeenBefore::new(item.key, BeforeWork::Red, &grade.evidence)
+                    BaselineResult::new(item.key, BeforeWork::Red, &grade.evidence)
                 }
-                Some(grade) => SeenBefore::unknown(item.key, &grade.evidence),
-                None => SeenBefore::unknown(item.key, "it was not graded"),
+                Some(grade) => BaselineResult::unknown(item.key, &grade.evidence),
+                None => BaselineResult::unknown(item.key, "it was not graded"),
             },
         });
         said.collect()
     }
 }
 
-fn never_ran(key: Digest, why: &str) -> SeenBefore {
-    SeenBefore {
+fn never_ran(key: Digest, why: &str) -> BaselineResult {
+    BaselineResult {
         never_ran: true,
-        ..SeenBefore::new(key, BeforeWork::Red, why)
+        ..BaselineResult::new(key, BeforeWork::Red, why)
     }
 }
 
@@ -197,16 +197,22 @@ fn missing_folder(cwd: &Path, within: Option<&Path>) -> Option<String> {
 }
 
 /// Reads the result of a check from the end of its command. Blocks.
-fn said(plan: &Arc<Plan>, turn: TurnId, item: &BaselineCheck, script: &str, end: &CommandEnd) -> SeenBefore {
+fn said(
+    plan: &Arc<Plan>,
+    turn: TurnId,
+    item: &BaselineCheck,
+    script: &str,
+    end: &CommandEnd,
+) -> BaselineResult {
     // Of a stage only how it exits says something: it reads what there is only behind the work.
     let result = match item.place {
         CheckPlace::Finish(at) => Some(finish_gate::finished(plan, turn.task, at, end)),
         CheckPlace::Check(at) => Some(check::result(plan, turn.task, at, end)),
         CheckPlace::Criterion(_) | CheckPlace::Stage(_) => None,
     };
-    let because = |before, reason: &str| SeenBefore {
+    let because = |before, reason: &str| BaselineResult {
         duration: end.outcome().duration,
-        ..SeenBefore::new(item.key, before, reason)
+        ..BaselineResult::new(item.key, before, reason)
     };
     let unknown = |why: &str| because(BeforeWork::Unknown, why);
     match (end.how(), end.lost()) {
@@ -227,18 +233,18 @@ fn said(plan: &Arc<Plan>, turn: TurnId, item: &BaselineCheck, script: &str, end:
 }
 
 /// The result of a check that looks at files. Blocks.
-fn files(plan: &Arc<Plan>, turn: TurnId, item: &BaselineCheck) -> SeenBefore {
+fn files(plan: &Arc<Plan>, turn: TurnId, item: &BaselineCheck) -> BaselineResult {
     let CheckPlace::Check(at) = item.place else {
-        return SeenBefore::unknown(item.key, "it cannot be looked at");
+        return BaselineResult::unknown(item.key, "it cannot be looked at");
     };
     match check::declared(plan, turn.task, at) {
         Some(Check::FileExists { .. }) => {
             let result = check::files(plan, turn.task, at, &plan.workspace_of(turn.task));
             match result.passed {
-                true => SeenBefore::new(item.key, BeforeWork::Green, ""),
-                false => SeenBefore::new(item.key, BeforeWork::Red, &result.message),
+                true => BaselineResult::new(item.key, BeforeWork::Green, ""),
+                false => BaselineResult::new(item.key, BeforeWork::Red, &result.message),
             }
         }
-        _ => SeenBefore::unknown(item.key, "the mission has no such check any more"),
+        _ => BaselineResult::unknown(item.key, "the mission has no such check any more"),
     }
 }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufReader};
 use std::sync::Arc;
 
-use crate::agents::failure::{FailedCommand, ToldFailure, read_command};
+use crate::agents::failure::{CommandFailure, FailedCommand, read_command};
 use crate::agents::preset::{OutputReader, PrintedTurn};
 use rules::domain::FailureClass;
 use rules::mission::model::Preset;
@@ -17,7 +17,7 @@ use super::command::{CommandEnd, GivenUp};
 pub struct ProgramOutput {
     pub heard: PrintedTurn,
     /// The failure of the program, if there is one, whatever the exit code says.
-    pub failure: Option<ToldFailure>,
+    pub failure: Option<CommandFailure>,
     /// Whether the session that it was to go on in is not there any more.
     pub lost_session: bool,
 }
@@ -26,7 +26,7 @@ pub struct ProgramOutput {
 ///
 /// # Errors
 /// When its output cannot be read.
-pub fn told_by(
+pub fn read_program(
     preset: &Arc<Preset>,
     end: &CommandEnd,
     failed: FailedCommand<'_>,
@@ -61,7 +61,7 @@ fn why(
     failed: FailedCommand<'_>,
     stderr: &str,
     given_up: Option<&GivenUp>,
-) -> ToldFailure {
+) -> CommandFailure {
     let error = reading.error().map(|error| error.to_string());
     let told = match given_up {
         // It told what it waits for, and was not waited for.
@@ -77,7 +77,7 @@ fn why(
             let is_open = matches!(told.class, FailureClass::Unknown | FailureClass::RateLimited);
             match waits {
                 // Whatever it waits for, it is there again at that time.
-                Some(waits) if is_open => ToldFailure {
+                Some(waits) if is_open => CommandFailure {
                     class: FailureClass::UsageWindow,
                     retry_after: told.retry_after.max(Some(*waits)),
                     ..told
@@ -107,7 +107,7 @@ fn why(
     });
     let class = by_rule.and_then(|rule| rule.class).filter(|_| !failed.timed_out);
     let is_silent = told.reason.is_empty() && failed.code == Some(0);
-    ToldFailure {
+    CommandFailure {
         class: class.unwrap_or(told.class),
         reason: match reading.code() {
             _ if !is_silent => told.reason,
@@ -155,7 +155,7 @@ mod tests {
             at: Moment::of_end(&exit),
             ..FailedCommand::default()
         };
-        Some(told_by(&preset_of(name), &outputs.end(Ok(exit)), failed).unwrap())
+        Some(read_program(&preset_of(name), &outputs.end(Ok(exit)), failed).unwrap())
     }
 
     const NAMES: [&str; 5] = ["claude", "codex", "gemini", "opencode", "qwen"];

@@ -9,9 +9,9 @@ use rules::domain::{
     Millis, Points, PriorAnswer, RunId, TaskId, Timestamp,
 };
 use rules::engine::{
-    AskFailure, AskReply, CheckResult, Event, Exit, Fact, FileFact, FileRef, Job, JobEnd, Prompt, ReplyRef,
-    RunStarted, SeenBefore, State, StopCause, SupervisorRef, TurnEnd, TurnEvent, TurnUpdate, Usage, apply,
-    decide,
+    AskFailure, AskReply, BaselineResult, CheckResult, Event, Exit, Fact, FileFact, FileRef, Job, JobEnd,
+    Prompt, ReplyRef, RunStarted, State, StopCause, SupervisorRef, TurnEnd, TurnEvent, TurnUpdate, Usage,
+    apply, decide,
 };
 use rules::judging::baseline::items;
 use rules::mission::model::{self, Adapter, Check, CommandCheck, Consensus, PanelMode, Review};
@@ -329,14 +329,16 @@ impl<'o> Scene<'o> {
             .filter(|id| self.state.task(*id).is_looked_at_before())
             .collect();
         for task in looked {
-            let seen = items(self.plan.task(task)).into_iter().map(|item| SeenBefore {
-                key: item.key,
-                before: BeforeWork::Red,
-                reason: String::new(),
-                never_ran: false,
-                duration: Millis(100),
-                lacks: Vec::new(),
-            });
+            let seen = items(self.plan.task(task))
+                .into_iter()
+                .map(|item| BaselineResult {
+                    key: item.key,
+                    before: BeforeWork::Red,
+                    reason: String::new(),
+                    never_ran: false,
+                    duration: Millis(100),
+                    lacks: Vec::new(),
+                });
             let (on, checks) = (None, seen.collect());
             self.input(&Fact::JobEnded {
                 turn: self.state.current_turn(task),

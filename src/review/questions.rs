@@ -10,7 +10,7 @@ use rules::judging::parser::form::{read_object, wrong};
 use rules::judging::parser::json::Json;
 use rules::judging::parser::{Quoted, Unparsed, own_words, parse_evaluation, parse_scores};
 use rules::judging::probes::{self, MOST_PROBES};
-use rules::judging::{rubric, stages};
+use rules::judging::{findings_verdict, rubric};
 use rules::mission::{Panel, Plan};
 
 use super::fence::{TextExcerpt, collect_quotes, fence, fence_excerpt};
@@ -98,7 +98,7 @@ pub fn read(
         Purpose::Grade { .. } => rubric::read(reply, work).map(|reply| Answer::Grades(Box::new(reply))),
         Purpose::Stage { step, .. } => match step.stage().reply() {
             Some(StageReply::Findings) => {
-                stages::read_findings(reply, work).map(|report| Answer::Findings(Box::new(report)))
+                findings_verdict::read_findings(reply, work).map(|report| Answer::Findings(Box::new(report)))
             }
             _ => read_stage(bar, reply, work),
         },
@@ -166,7 +166,7 @@ fn read_scores(
 
 /// Reads the reply of a stage's agent: a verdict, or one number, which reaches the bar of the work or does not.
 fn read_stage(bar: Option<Bar>, reply: &str, work: &Quoted) -> Result<Answer, Unparsed> {
-    let said = stages::read_opinion(reply, work);
+    let said = findings_verdict::read_opinion(reply, work);
     let opinion = match (said, read_scores(None, bar, reply, work), bar) {
         (Ok(opinion), Err(why @ Unparsed::Disagreeing), _) if opinion.verdict == DeclaredVerdict::Pass => {
             return Err(why);
@@ -181,7 +181,7 @@ fn read_stage(bar: Option<Bar>, reply: &str, work: &Quoted) -> Result<Answer, Un
             }),
             Some(bar),
         ) => {
-            findings.truncate(stages::MOST_FINDINGS);
+            findings.truncate(findings_verdict::MOST_FINDINGS);
             Opinion {
                 verdict: match bar.is_reached_by(points) {
                     true => DeclaredVerdict::Pass,

@@ -1,10 +1,10 @@
 //! What further stages are asked, and what the end of a stage's command says (semantics, sections 6.7
-//! and 15). The forms of the replies are those that `judging::stages` reads.
+//! and 15). The forms of the replies are those that `judging::findings_verdict` reads.
 
 use serde_json::{Value, json};
 
 use rules::domain::{Answer, DeclaredVerdict, Finding, Opinion, Severity, ShellFailure, Stage, StageKey};
-use rules::judging::stages::MOST_FINDINGS;
+use rules::judging::findings_verdict::MOST_FINDINGS;
 
 use rules::mission::model::Expected;
 use rules::mission::shell_line::exited;

@@ -2,8 +2,8 @@
 //! the record beside the reply goes in.
 
 use rules::domain::{Answer, Bar, Purpose, StageReply};
+use rules::judging::findings_verdict::speaks_of_something_grave;
 use rules::judging::parser::Quoted;
-use rules::judging::stages::speaks_of_something_grave;
 use rules::mission::Panel;
 
 use super::questions::{read, review_excerpt};

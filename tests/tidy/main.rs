@@ -22,8 +22,8 @@ use sources::{File, Sources};
 /// What each figure may be at most; what is not listed must be 0. Whoever makes a figure smaller lowers its ceiling. Who
 /// must raise one says in the commit message why.
 const CEILINGS: &[(&str, usize)] = &[
-    ("tokens: all", 843_600),
-    ("tokens: core", 501_700),
+    ("tokens: all", 843_200),
+    ("tokens: core", 501_400),
     ("tokens: edges", 340_800),
     ("largest circle of imports: agents", 5),
     ("largest circle of imports: cli", 2),
@@ -80,7 +80,6 @@ const NOT_OF_WORK: [&str; 8] =
 const OLD_TYPES: &[&str] = &[
     "Advice",
     "Door",
-    "Draft",
     "Errand",
     "Exploder",
     "Fits",
@@ -115,6 +114,7 @@ const OLD_TYPES: &[&str] = &[
     "Tape",
     "Teller",
     "Toolless",
+    "Transaction",
     "Vouched",
     "Wanted",
     "Without",

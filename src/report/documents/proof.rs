@@ -32,7 +32,7 @@ impl ProofRow {
         let mut items = state.weighed_items(id);
         items.retain(|item| !state.is_left_out(id, item));
         let is_off = !is_wanted(&state.plan, id);
-        let is_known = !state.seen_before(id).is_empty() || is_off || state.task(id).attempt.turn > 0;
+        let is_known = !state.baseline_results(id).is_empty() || is_off || state.task(id).attempt.turn > 0;
         if items.is_empty() || !is_known {
             return None;
         }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::report::documents::reviews::share;
 use rules::engine::{
-    AfterScan, AskEvent, Event, Job, JobEnd, RunEvent, SeenBefore, StageReport, TaskEvent, WorkEvent,
+    AfterScan, AskEvent, BaselineResult, Event, Job, JobEnd, RunEvent, StageReport, TaskEvent, WorkEvent,
 };
 use rules::engine::{Mark, RunWork};
 use rules::judging::baseline::items;
@@ -97,7 +97,7 @@ impl EventExpander {
     }
 
     /// The payloads of checks of a task that were looked at by themselves, each result under the key `said`.
-    fn seen(&self, task: TaskId, checks: &[SeenBefore], said: &str) -> Vec<Value> {
+    fn seen(&self, task: TaskId, checks: &[BaselineResult], said: &str) -> Vec<Value> {
         let items = items(self.plan.task(task));
         let told = checks.iter().map(|seen| {
             let item = items.iter().find(|item| item.key == seen.key);

@@ -33,11 +33,11 @@ use crate::runtime::work::baseline::baseline;
 use crate::runtime::work::context::{JobOrder, Message, Undone, WorkContext, blocking};
 use crate::runtime::work::dead_letters::{due_letters, filed, letters_of, try_again};
 use crate::runtime::work::jobs::{self, JobWork, ask_approver, check, finish, merge};
-use crate::runtime::work::looks::{look, sides};
 use crate::runtime::work::middleware;
 use crate::runtime::work::notices::{DeliveryContext, deliver, document, no_such_channel};
 use crate::runtime::work::scan::{IdleAnswer, artifacts, scan};
 use crate::runtime::work::stages::stage;
+use crate::runtime::work::test_looks::{look, sides};
 use crate::runtime::work::upstream::Remembered;
 use crate::runtime::work::worker_prompt::{self, UpstreamOutputs, quoted};
 

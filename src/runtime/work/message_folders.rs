@@ -37,7 +37,7 @@ impl MessageFolders {
     ///
     /// # Errors
     /// Why it cannot have one.
-    pub fn give(&mut self, path: &Path) -> Result<(), WorkError> {
+    pub fn add_folder(&mut self, path: &Path) -> Result<(), WorkError> {
         self.provide(path).map_err(WorkError::file("make", path))
     }
 

@@ -15,7 +15,6 @@
 //! | `folders` | a folder of its own is made before anybody works or looks there, and is set up once |
 //! | `jobs` | checks, finish gates, approvers, merges: work that is neither a turn nor a question |
 //! | `login` | whether the program of an agent can log in, as far as that is seen without starting it |
-//! | `looks` | looks at tests that the work of a task changed (24) |
 //! | `message_folders` | the folders in which turns leave their messages (`QUORUM_TASK_DIR`) |
 //! | `middleware` | what is done around a turn, in the order of the task's chain (17) |
 //! | `notices` | notifications: what a channel is told, and handing it over (18) |
@@ -28,6 +27,7 @@
 //! | `scan` | files that a task's rules name are looked at, beside the loop |
 //! | `seen_on` | what checks said on commits that nobody had worked on: it is looked at once (24) |
 //! | `stages` | the further stages: their commands, and what their agents are asked (6.7) |
+//! | `test_looks` | looks at tests that the work of a task changed (24) |
 //! | `tool_ledger` | the record of what a model did with its tools: one line a call in a file of the spool, written as it happens |
 //! | `tool_worker` | workers behind HTTP: a model reads, writes and runs by way of this program (1, 6) |
 //! | `turn` | a worker's turn, from its beginning to its end |
@@ -51,7 +51,6 @@ pub mod echo;
 pub mod folders;
 pub mod jobs;
 pub mod login;
-pub mod looks;
 pub mod message_folders;
 pub mod middleware;
 pub mod notices;
@@ -64,6 +63,7 @@ pub mod reviewer_tools;
 pub mod scan;
 pub mod seen_on;
 pub mod stages;
+pub mod test_looks;
 pub mod tool_ledger;
 pub mod tool_worker;
 pub mod turn;

@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::agents::failure::{FailedCommand, Moment, ToldFailure, of_start, read_command};
+use crate::agents::failure::{CommandFailure, FailedCommand, Moment, of_start, read_command};
 use crate::agents::preset::Called;
 use crate::agents::secrets::Secrets;
 use crate::executor::command::{CommandEnd, GivenUp, LONGEST_QUOTE};
-use crate::executor::program::{ProgramOutput, told_by};
+use crate::executor::program::{ProgramOutput, read_program};
 use crate::executor::runner::EndedCommand;
 use crate::executor::spool::{read_head, read_tail, seal};
 use crate::executor::task_command::TaskCommands;
@@ -94,7 +94,7 @@ fn preset_of(plan: &Plan, turn: TurnId) -> Option<&Arc<Preset>> {
 }
 
 /// The failure of a turn that did not end well, from its own outputs.
-fn failure_of(plan: &Plan, task: TaskId, exit: &ChildExit, stdout: &str, stderr: &str) -> ToldFailure {
+fn failure_of(plan: &Plan, task: TaskId, exit: &ChildExit, stdout: &str, stderr: &str) -> CommandFailure {
     with_failed(plan, task, exit, |failed| {
         read_command(&FailedCommand {
             stdout,
@@ -235,7 +235,7 @@ fn told_end(
         let end = turn_end(turn, exit, limit, has_failed(exit).then(failure));
         return (end, Vec::new());
     };
-    match with_failed(plan, turn.task, exit, |failed| told_by(preset, left, failed)) {
+    match with_failed(plan, turn.task, exit, |failed| read_program(preset, left, failed)) {
         Ok(mut told) => {
             let called = std::mem::take(&mut told.heard.tools);
             let mut end = turn_end(turn, exit, limit, told.failure.clone());
@@ -353,7 +353,7 @@ fn take_told(end: &mut TurnEnd, (plan, secrets): (&Plan, &Secrets), told: Progra
     });
 }
 
-fn turn_end(turn: TurnId, exit: &ChildExit, limit: &str, told: Option<ToldFailure>) -> TurnEnd {
+fn turn_end(turn: TurnId, exit: &ChildExit, limit: &str, told: Option<CommandFailure>) -> TurnEnd {
     let said = told.as_ref().map_or("", |told| told.reason.as_str());
     let quote: String = said.chars().take(LONGEST_QUOTE).collect();
     let said = if quote.is_empty() {
@@ -418,7 +418,7 @@ mod tests {
             output_lost: lost.map(str::to_owned),
             ..ChildExit::default()
         };
-        let unknown = || ToldFailure {
+        let unknown = || CommandFailure {
             class: FailureClass::Unknown,
             retry_after: None,
             reason: String::new(),

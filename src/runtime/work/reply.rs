@@ -12,7 +12,7 @@ use crate::agents::preset::Called;
 use crate::agents::secrets::Secrets;
 use crate::executor::command::{CommandEnd, How, LONGEST_QUOTE};
 use crate::executor::error::WorkError;
-use crate::executor::program::told_by;
+use crate::executor::program::read_program;
 use crate::executor::spool::{self, read_head_bytes, seal};
 use crate::review::judgement::Judgement;
 use crate::review::verdict::{CUT_SHORT, JudgeReply, LARGEST_REPLY};
@@ -151,7 +151,7 @@ pub fn of_program(who: &str, end: &CommandEnd, preset: &Arc<Preset>) -> Result<P
         at: Moment::of_end(&end.exit),
         ..FailedCommand::default()
     };
-    let told = told_by(preset, end, failed);
+    let told = read_program(preset, end, failed);
     let told = told.map_err(|error| failed_here(format!("the reply of {who} cannot be read: {error}")))?;
     let usage = Usage {
         input_tokens: told.heard.usage.input,

@@ -19,7 +19,7 @@ use crate::review::prompt::{
 use crate::store::{RunFolder, SpoolName};
 use rules::domain::{TaskId, Timestamp};
 use rules::engine::{
-    CheckResult, FileFact, Known, State, TaskState, prior_points, told_of_nothing, told_of_tests,
+    CheckResult, FileFact, Known, State, TaskState, findings_of_tests, prior_points, signs_of_no_work,
 };
 use rules::judging::baseline::{CheckPlace, items};
 use rules::judging::evidence_rules::is_file_task;
@@ -181,7 +181,7 @@ impl Material {
         let (facts, shown) = shown_files(plan, task, task_state, judged);
         let (mut artifacts, files): (Vec<Artifact>, Vec<InputFile>) = shown.into_iter().unzip();
         let checks = check_reports(plan.task(task), task_state, secrets);
-        let [nothing_done, tests] = told(plan, task, task_state, secrets);
+        let [nothing_done, tests] = remarks(plan, task, task_state, secrets);
         let course = match judged {
             [one] if !is_node => course((folder, secrets), plan, one)?,
             _ => None,
@@ -269,7 +269,7 @@ fn check_reports(plan: &TaskPlan, task_state: &TaskState, secrets: &Secrets) -> 
     let items = items(plan);
     let before = |at: u32| {
         let item = items.iter().find(|item| item.place == CheckPlace::Check(at))?;
-        Some(task_state.seen_before(item)?.before)
+        Some(task_state.baseline_result(item)?.before)
     };
     let judging = task_state.judging().into_iter();
     let results = judging.flat_map(|judging| (0..).zip(&judging.checks));
@@ -291,10 +291,10 @@ fn check_reports(plan: &TaskPlan, task_state: &TaskState, secrets: &Secrets) -> 
 }
 
 /// Why nothing may have been done, and what was seen of tests, as its judges are told.
-fn told(plan: &Plan, id: TaskId, task: &TaskState, secrets: &Secrets) -> [Vec<String>; 2] {
-    let tests = told_of_tests(plan, id, task).into_iter();
+fn remarks(plan: &Plan, id: TaskId, task: &TaskState, secrets: &Secrets) -> [Vec<String>; 2] {
+    let tests = findings_of_tests(plan, id, task).into_iter();
     let tests = tests.map(|finding| finding.description).collect();
-    let told = [told_of_nothing(plan, id, task), tests];
+    let told = [signs_of_no_work(plan, id, task), tests];
     told.map(|texts| texts.iter().map(|text| secrets.redact(text)).collect())
 }
 

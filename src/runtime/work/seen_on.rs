@@ -6,10 +6,10 @@ use std::sync::Arc;
 use tokio::sync::Mutex;
 
 use rules::domain::{BeforeWork, Digest};
-use rules::engine::{Baseline, SeenBefore, State};
+use rules::engine::{Baseline, BaselineResult, State};
 
 /// Checks that were looked at, by the digest of each. Whoever looks holds them, so that nobody looks beside.
-type Shared = Arc<Mutex<BTreeMap<Digest, SeenBefore>>>;
+type Shared = Arc<Mutex<BTreeMap<Digest, BaselineResult>>>;
 
 /// The results of checks on commits that nobody has worked on, by the commit and the folder in it.
 #[derive(Debug, Default)]
@@ -45,7 +45,7 @@ impl SeenOn {
 }
 
 /// The results that could be told, by the digest of their check.
-pub fn known(checks: &[SeenBefore]) -> impl Iterator<Item = (Digest, SeenBefore)> {
+pub fn known(checks: &[BaselineResult]) -> impl Iterator<Item = (Digest, BaselineResult)> {
     let known = checks.iter().filter(|seen| seen.before != BeforeWork::Unknown);
     known.map(|seen| (seen.key, seen.clone()))
 }

@@ -33,7 +33,7 @@ pub async fn turn(context: WorkContext, order: TurnOrder, worker: Worker) -> Res
             let (messages, commands) = (context.messages.clone(), order.commands.clone());
             let job = blocking(move || {
                 let folder = commands.file(&SpoolName::Drop(turn));
-                crate::locked(&messages).give(&folder)?;
+                crate::locked(&messages).add_folder(&folder)?;
                 let id = new_id();
                 let session = session
                     .as_deref()

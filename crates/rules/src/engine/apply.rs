@@ -31,11 +31,11 @@ use super::merging::Merged;
 use super::payload::{DeferralReason, StageReport};
 use super::prerequisite::{look, met, met_for, withdrawn};
 use super::remedies::{all_have_ended, nothing_is_due};
-use super::routes;
 use super::state::{
     APPROVED, BarrierStage, Hold, Lifecycle, Prerequisite, Reopened, State, TIMED_OUT, TaskState,
 };
 use super::timers::Timer;
+use super::verification_edges;
 use crate::domain::{
     AttemptKind, BarrierId, Cause, GateId, HoldOwner, Purpose, Stage, Status, TaskId, Verdict,
 };
@@ -105,7 +105,7 @@ fn change_standing(state: &mut State, task: TaskId, event: &Event, said: &TaskEv
             forgive(state, task);
             change_worker(state, task, event);
             // A verification that was to judge once more decides anew: its verdict is withdrawn after all.
-            routes::undecided(state, task);
+            verification_edges::undecided(state, task);
         }
         TaskEvent::Regressed {
             behind,
@@ -132,7 +132,7 @@ fn change_standing(state: &mut State, task: TaskId, event: &Event, said: &TaskEv
         TaskEvent::EdgeTaken { left, kept, .. } => {
             change_task(state, task, event);
             for id in left {
-                routes::leave(state, *id);
+                verification_edges::leave(state, *id);
             }
             for (id, visits) in kept {
                 state.tasks[id.index()].course.visits = *visits;
@@ -430,7 +430,7 @@ fn transition(state: &mut State, id: TaskId, event: &Event) {
         state.called_off = false;
         // It begins anew: what it did without, it needs again.
         state.alter(id, |task| task.remedies = None);
-        routes::undecided(state, id);
+        verification_edges::undecided(state, id);
         no_longer_terminal(state, id, stood);
         if let Some((source, stood)) = mended {
             supersede(state, source, false);
@@ -445,7 +445,7 @@ fn transition(state: &mut State, id: TaskId, event: &Event) {
         }
         look(state, id);
         // Its verification may have led elsewhere while it was not pending.
-        routes::returned(state, id);
+        verification_edges::returned(state, id);
     }
     if to.is_terminal() && !from.is_terminal() {
         settle(state, id);

@@ -6,7 +6,7 @@ use crate::judging::baseline::{BaselineCheck, Weighed, is_wanted, items};
 use crate::mission::model::Isolation;
 use crate::mission::{Extent, ListOf};
 
-use super::seen_before::SeenBefore;
+use super::baseline_result::BaselineResult;
 use super::state::{State, TaskState};
 
 /// The result of a check before the work, where it is known, and the reason for it.
@@ -45,7 +45,7 @@ impl State {
     }
 
     /// The recorded results of the task's checks before the work; empty where nobody has looked.
-    pub fn seen_before(&self, id: TaskId) -> &[SeenBefore] {
+    pub fn baseline_results(&self, id: TaskId) -> &[BaselineResult] {
         let of = self.task(self.plan.mended_by(id).unwrap_or(id));
         of.course
             .baseline
@@ -55,7 +55,7 @@ impl State {
 
     /// The result of a check of a task before the work.
     pub fn before(&self, id: TaskId, item: &BaselineCheck) -> Before<'_> {
-        let mut seen = self.seen_before(id).iter();
+        let mut seen = self.baseline_results(id).iter();
         match seen.find(|seen| seen.key == item.key) {
             Some(seen) => Before {
                 result: seen.before,

@@ -17,10 +17,10 @@ use super::apply::leave_order;
 use super::mission_change::MissionChange;
 use super::prerequisite::look;
 use super::remedies::all_have_ended;
-use super::routes::{self, all_left};
 use super::state::{BarrierStage, BarrierState, GateState, Queues, State, TaskState};
 use super::sums::{Counts, Sums};
 use super::timers::Timer;
+use super::verification_edges::{self, all_left};
 
 /// Goes on with another plan. Tasks and gates keep their ids, and whatever they have reached.
 ///
@@ -139,7 +139,7 @@ impl State {
         self.barriers
             .resize_with(plan.barriers.len(), BarrierState::default);
         self.queues = Queues::default();
-        routes::derive(self);
+        verification_edges::derive(self);
         self.derive_gates(&plan);
         self.derive_barriers(&plan);
         self.sum_up();

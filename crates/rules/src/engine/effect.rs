@@ -4,11 +4,11 @@
 
 use crate::domain::{AgentId, AskId, FailureMode, Millis, Purpose, Status, TaskId, Timestamp, TurnId};
 
+use super::baseline_result::BaselineResult;
 use super::event::{AskEvent, BudgetEvent, Event, RunEvent, RunWork, TaskEvent, TurnEvent, WorkEvent};
 use super::fact::TurnUpdate;
 use super::job::{Job, JobEnd};
 use super::notice::NoticeEvent;
-use super::seen_before::SeenBefore;
 use super::state::{RunPhase, State};
 use super::work::id::{TaskWork, WorkId};
 
@@ -182,7 +182,9 @@ pub fn effects(state: &State, event: &Event) -> Vec<Effect> {
 fn behind_baseline(state: &State, task: TaskId, end: &JobEnd) -> Vec<Effect> {
     match end {
         // Where nobody looked, because others are at work, nobody has waited.
-        JobEnd::Baseline { checks, .. } if checks.iter().any(|seen| seen.reason != SeenBefore::TURN_NEAR) => {
+        JobEnd::Baseline { checks, .. }
+            if checks.iter().any(|seen| seen.reason != BaselineResult::TURN_NEAR) =>
+        {
             let near = state.near(task).chain([task]);
             near.filter_map(|id| prepare_prompt(state, id)).collect()
         }

@@ -7,9 +7,9 @@ use serde_with::skip_serializing_none;
 use crate::domain::{Answer, CriterionGrade, StageKey, TaskId};
 
 use super::audit::AfterScan;
+use super::baseline_result::BaselineResult;
 use super::merging::Merged;
 use super::payload::{CheckResult, FileFact};
-use super::seen_before::SeenBefore;
 use super::test_looks::{Look, Looked};
 
 /// One piece of such work, by what tells it apart within its task.
@@ -93,7 +93,7 @@ pub enum JobEnd {
     Baseline {
         /// The commit that a task in a worktree began with; `None` elsewhere.
         on: Option<Box<str>>,
-        checks: Vec<SeenBefore>,
+        checks: Vec<BaselineResult>,
     },
     /// The results of tests that the work changed, on other files.
     Looked(Box<Looked>),

@@ -16,6 +16,7 @@
 //! | `apply` | state and event to state: the only way state changes, live and in recovery |
 //! | `audit` | what work was accepted for, and whether it still stands (6) |
 //! | `baseline` | what checks said before the work of their task began (24) |
+//! | `baseline_result` | what one check said before the work of its task began, on record (24) |
 //! | `command` | what a person can say to a run from outside, while it works or while nobody works on it |
 //! | `deadline` | deadlines of tasks and of the mission (14): when they began, when they end, and what was said of them |
 //! | `decide` | state and fact to events: the rules, one file a subject |
@@ -31,7 +32,6 @@
 //! | `judged_again` | work that another run has on record is judged once more: `quorum review TASK` |
 //! | `ledger` | the budget: what was used, what is reserved for calls that are out, what still fits (19) |
 //! | `legal` | transitions that are no edge of the life cycle or do not say how a task ended, and what a status has no place for: refused before they are journaled, damage when they are read (5) |
-//! | `looks` | what the state knows of tests that the work changed (24) |
 //! | `mark` | what should be known of work beside its verdicts, and the quality flag that follows from it (1) |
 //! | `members` | records that cannot be: ids and numbers that are none of the mission's |
 //! | `merging` | what became of the work of isolated tasks (22) |
@@ -44,20 +44,21 @@
 //! | `ready` | the ready queue: by priority, then file order, with a limit per agent |
 //! | `remedies` | dependencies that failed, as state: what is done about them (11) |
 //! | `rounds` | waves as rounds: whether the work gets on (17, `progress_ledger`) |
-//! | `routes` | verdicts of verifications, as state: what they leave out of the run (10) |
-//! | `seen_before` | what one check said before the work of its task began, on record (24) |
 //! | `simulation` | a scripted world for the engine, for tests of all packages |
 //! | `stages` | the stages of judging an attempt, one file each: what they ask, what they make of the answer (6 to 10, 15) |
 //! | `state` | the state of a run: what the rules need to know |
 //! | `sums` | sums over tasks: what one task adds to them |
 //! | `test_looks` | what was looked at of tests that the work changed, on record (24) |
+//! | `tests_touched` | what the state knows of tests that the work changed (24) |
 //! | `timers` | what becomes due by itself, and when |
+//! | `verification_edges` | verdicts of verifications, as state: what they leave out of the run (10) |
 //! | `voided` | a stage whose verdict counts for nothing (22) |
 //! | `work` | what holds for all work that is under way: its names, what is out, its retries, its policies (13) |
 
 mod apply;
 mod audit;
 mod baseline;
+mod baseline_result;
 mod command;
 mod deadline;
 mod decide;
@@ -73,7 +74,6 @@ mod job;
 mod judged_again;
 mod ledger;
 mod legal;
-mod looks;
 mod mark;
 mod members;
 mod merging;
@@ -86,8 +86,6 @@ mod prerequisite;
 mod ready;
 mod remedies;
 mod rounds;
-mod routes;
-mod seen_before;
 #[cfg(any(test, feature = "testing"))]
 pub mod simulation;
 mod stages;
@@ -96,12 +94,15 @@ mod sums;
 mod test_looks;
 #[cfg(test)]
 mod tests;
+mod tests_touched;
 mod timers;
+mod verification_edges;
 mod voided;
 mod work;
 
 pub use apply::apply;
 pub use audit::{AfterScan, AuditEvidence, AuditReport, AuditStanding, AuditedWork, Looks};
+pub use baseline_result::{Baseline, BaselineResult};
 pub use command::{Command, CommandResult};
 pub use deadline::{DeadlineEvent, DeadlineStep};
 pub use decide::{
@@ -139,8 +140,9 @@ pub use payload::{
     SupervisorRef, ToolCalls, ToolLedgerRef, TurnFiles, Usage, Used, Way, add_known,
 };
 pub use rounds::{ESCALATE_AFTER, REPLAN_AFTER, Round, stall};
-pub use seen_before::{Baseline, SeenBefore};
-pub use stages::{FLAKY, asks_what_it_said, nothing_to_do, prior_points, told_of_nothing, told_of_tests};
+pub use stages::{
+    FLAKY, asks_what_it_said, findings_of_tests, nothing_to_do, prior_points, signs_of_no_work,
+};
 #[cfg(any(test, feature = "testing"))]
 pub use state::recovery::{DependencyRecovery, FailedDependency};
 #[cfg(any(test, feature = "testing"))]

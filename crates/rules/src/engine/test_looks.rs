@@ -6,7 +6,7 @@ use thin_vec::ThinVec;
 
 use crate::domain::{BeforeWork, Digest};
 
-use super::seen_before::SeenBefore;
+use super::baseline_result::BaselineResult;
 
 worded! {
     /// A kind of look at tests that the work changed or brought.
@@ -27,11 +27,11 @@ pub struct Looked {
     pub files: Vec<Box<str>>,
     /// The result of each distinct command.
     #[serde(rename = "c", default, skip_serializing_if = "Vec::is_empty")]
-    pub checks: Vec<SeenBefore>,
+    pub checks: Vec<BaselineResult>,
     /// The results of the failed commands on the work as it is, in a folder made for the look, where they were
     /// not known.
     #[serde(rename = "w", default, skip_serializing_if = "Vec::is_empty")]
-    pub control: Vec<SeenBefore>,
+    pub control: Vec<BaselineResult>,
     /// Why nothing could be run.
     #[serde(rename = "l", skip_serializing_if = "Option::is_none")]
     pub lost: Option<Box<str>>,
@@ -67,7 +67,7 @@ impl TestLooks {
     }
 
     /// The known results of commands on the work as it is, in a folder made for the look.
-    pub fn control(&self) -> impl Iterator<Item = &SeenBefore> {
+    pub fn control(&self) -> impl Iterator<Item = &BaselineResult> {
         self.made.iter().flat_map(|(_, looked)| &looked.control)
     }
 
@@ -81,8 +81,9 @@ impl TestLooks {
 
     /// The result of a command of a look. A failure counts only if the command passes on the
     /// work as it is.
-    pub fn counted(&self, seen: &SeenBefore) -> BeforeWork {
-        let passes = |control: &SeenBefore| control.key == seen.key && control.before == BeforeWork::Green;
+    pub fn counted(&self, seen: &BaselineResult) -> BeforeWork {
+        let passes =
+            |control: &BaselineResult| control.key == seen.key && control.before == BeforeWork::Green;
         match seen.before {
             BeforeWork::Red if !self.control().any(passes) => BeforeWork::Unknown,
             before => before,

@@ -14,6 +14,7 @@
 //! | `consensus` | what the seats of a panel say together: median, outliers, spread (7) |
 //! | `drift` | how far what an agent says is from what was asked of it (17) |
 //! | `evidence_rules` | what plain facts say about an attempt before any judge is asked (6, preflight) |
+//! | `findings_verdict` | what further stages say, and what findings lead to (6.7, 15) |
 //! | `heuristic` | a judge without a model, for criteria that plain facts can decide (10) |
 //! | `hollow` | work in name only: what an agent says that has done nothing (6, preflight) |
 //! | `parser` | a verdict out of a reviewer's reply (7, 9) |
@@ -22,7 +23,6 @@
 //! | `protected` | programs and files that judging commands name: what the work is judged by (22) |
 //! | `question` | whether what an agent said instead of working may be a question (5) |
 //! | `rubric` | grading by a rubric: what a judge said, held against the rubric; its bar (10) |
-//! | `stages` | what further stages say, and what findings lead to (6.7, 15) |
 //! | `touched` | which files of those that work changes are tests (24) |
 //! | `triage` | reading what an agent says about a request for work (16) |
 //! | `verification` | what the grades of a task's criteria mean, and what they must reach (10) |
@@ -36,6 +36,7 @@ pub mod colour;
 pub mod consensus;
 pub mod drift;
 pub mod evidence_rules;
+pub mod findings_verdict;
 pub mod heuristic;
 pub mod hollow;
 pub mod parser;
@@ -44,7 +45,6 @@ pub mod probes;
 pub mod protected;
 pub mod question;
 pub mod rubric;
-pub mod stages;
 pub mod touched;
 pub mod triage;
 pub mod verification;

@@ -8,13 +8,13 @@ use crate::domain::{
 };
 use crate::mission::model::{Criterion, GradeKind, Rubric};
 
+use super::findings_verdict::VERDICTS;
 use super::parser::findings::findings_of;
 use super::parser::form::{read_object, share, wrong};
 use super::parser::json::{Json, plain};
 use super::parser::keys::REASONS;
 use super::parser::prior::answers_in;
 use super::parser::{Quoted, Unparsed};
-use super::stages::VERDICTS;
 use super::verification::{self, VerificationDecision};
 
 /// Findings of one reply that are kept.

@@ -532,19 +532,13 @@ impl Plan {
         let before = [
             (!is_node).then_some(StagePlan::Preflight),
             task.finish().filter(|_| !is_node).cloned().map(StagePlan::Finish),
-            Some(task.checks().to_vec())
-                .filter(|checks| !checks.is_empty())
-                .map(StagePlan::Checks),
-            if is_node {
-                None
-            } else {
-                self.resolved_judge(id).map(StagePlan::Judge)
-            },
+            (!task.checks().is_empty()).then(|| StagePlan::Checks(task.checks().to_vec())),
+            self.resolved_judge(id).filter(|_| !is_node).map(StagePlan::Judge),
             task.verification().map(|verification| {
-                let decomposer = verification.decomposer;
                 StagePlan::Verification(VerificationPlan {
                     grader: grader(self, id),
-                    decomposer_barred: decomposer
+                    decomposer_barred: verification
+                        .decomposer
                         .and_then(|agent| keeps_from_cutting(self, id, agent).map(Into::into)),
                     ..verification.clone()
                 })

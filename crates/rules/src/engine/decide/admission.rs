@@ -8,14 +8,14 @@
 use std::collections::BTreeMap;
 
 use crate::domain::{AgentId, StageKey, Status, TaskId, Timestamp};
+use crate::engine::baseline_result::BaselineResult;
 use crate::engine::event::{Event, TaskEvent};
 use crate::engine::fact::Prompt;
 use crate::engine::job::Job;
 use crate::engine::payload::DeferralReason;
-use crate::engine::seen_before::SeenBefore;
 use crate::engine::state::{Prerequisite, RunPhase, State};
 
-use super::transaction::Transaction;
+use super::draft::Draft;
 use super::{baseline, deferral, pipeline, request, turns};
 
 /// The words about work that must wait for a slot.
@@ -89,7 +89,7 @@ pub fn admits(state: &State, id: TaskId, work: Work) -> bool {
 }
 
 /// Goes on with work in review behind a stage: at once where that needs no slot or the task is admitted, else once it is.
-pub fn go_on_behind(draft: &mut Transaction<'_>, stage: StageKey, now: Timestamp) {
+pub fn go_on_behind(draft: &mut Draft<'_>, stage: StageKey, now: Timestamp) {
     let mut ahead = draft.clone();
     pipeline::go_on_behind(&mut ahead, stage);
     if ahead.task.holds_slot() && !admits(draft.state, draft.id, Work::Begun) {
@@ -101,12 +101,12 @@ pub fn go_on_behind(draft: &mut Transaction<'_>, stage: StageKey, now: Timestamp
 
 /// The task waits for a slot; `behind` is where its judging goes on, where that is not with whoever is asked already.
 /// Without a `message` nobody is told: it may well go on at once.
-pub fn queue(draft: &mut Transaction<'_>, behind: Option<StageKey>, message: &str, now: Timestamp) {
+pub fn queue(draft: &mut Draft<'_>, behind: Option<StageKey>, message: &str, now: Timestamp) {
     deferral::defer(draft, DeferralReason::Slot, now, (message, behind), now);
 }
 
 /// Ends the wait of a task: it goes on, if it has begun. One that has not is ready.
-pub fn release(draft: &mut Transaction<'_>) {
+pub fn release(draft: &mut Draft<'_>) {
     let behind = draft.task.deferral.as_deref().and_then(|deferral| deferral.stage);
     draft.emit_own(TaskEvent::Deferred { until: None });
     match behind {
@@ -121,7 +121,7 @@ pub fn moment_came(state: &State, task: TaskId, now: Timestamp) -> Vec<Event> {
     if state.task(task).deferral.is_none() {
         return Vec::new();
     }
-    let mut draft = Transaction::new(state, task);
+    let mut draft = Draft::new(state, task);
     let takes_a_slot = matches!(draft.task.status(), Status::Review | Status::InProgress);
     if takes_a_slot && !admits(state, task, Work::Begun) {
         queue(&mut draft, None, NO_SLOT, now);
@@ -136,7 +136,7 @@ pub fn wait_anew(state: &State, task: TaskId, in_vain: bool, now: Timestamp) -> 
     let Some(deferral) = state.task(task).deferral.as_deref() else {
         return Vec::new();
     };
-    let mut draft = Transaction::new(state, task);
+    let mut draft = Draft::new(state, task);
     match deferral.why {
         DeferralReason::Slot => {}
         _ if in_vain => queue(&mut draft, None, "", now),
@@ -146,20 +146,20 @@ pub fn wait_anew(state: &State, task: TaskId, in_vain: bool, now: Timestamp) -> 
 }
 
 /// The task has a slot: its checks are looked at, or its agent starts.
-pub fn begin(draft: &mut Transaction<'_>) {
+pub fn begin(draft: &mut Draft<'_>) {
     draft.enter(Status::Assigned);
     if !draft.state.must_look_before(draft.id) {
         start_turn(draft);
     } else {
         request::run(draft, Job::Baseline);
         if draft.state.turn_is_near(draft.id) {
-            baseline::unknown(draft, SeenBefore::TURN_NEAR);
+            baseline::unknown(draft, BaselineResult::TURN_NEAR);
         }
     }
 }
 
 /// Starts the first turn where nothing is to be written for it before; else that is the next thing to be done.
-pub fn start_turn(draft: &mut Transaction<'_>) {
+pub fn start_turn(draft: &mut Draft<'_>) {
     let state = draft.state;
     if !state.gets_prompt(draft.id) && !state.must_note(draft.id) && !state.baseline_is_near(draft.id) {
         turns::start_turn(draft, Prompt::default());

@@ -9,8 +9,8 @@ use crate::engine::event::{Event, HoldEvent, TaskEvent};
 use crate::engine::payload::StageReport;
 use crate::engine::state::{ANSWERED, APPROVED, Hold, REJECTED, Resume, State, TIMED_OUT};
 
+use super::draft::Draft;
 use super::holds::resolve;
-use super::transaction::Transaction;
 use super::{admission, approvals, conclude, questions};
 
 /// The words for an agent whose tool call a person allows.
@@ -32,7 +32,7 @@ pub enum HoldCommand<'a> {
 pub fn said(state: &State, of: HoldOwner, word: HoldCommand<'_>, by: &str, now: Timestamp) -> Vec<Event> {
     match of {
         HoldOwner::Task(task) => {
-            let mut draft = Transaction::new(state, task);
+            let mut draft = Draft::new(state, task);
             answer(&mut draft, word, by, now);
             draft.into_events()
         }
@@ -53,7 +53,7 @@ impl<'a> HoldCommand<'a> {
 }
 
 /// A task's hold is answered: the task moves as the hold says.
-pub fn answer(draft: &mut Transaction<'_>, word: HoldCommand<'_>, by: &str, now: Timestamp) {
+pub fn answer(draft: &mut Draft<'_>, word: HoldCommand<'_>, by: &str, now: Timestamp) {
     let Some(hold) = draft.task.hold().cloned() else {
         return;
     };
@@ -118,7 +118,7 @@ fn answer_barrier(state: &State, barrier: BarrierId, word: HoldCommand<'_>, by: 
         if state.task(*id).status() != Status::Pending || !state.takes(*id) {
             continue;
         }
-        let mut draft = Transaction::new(state, *id);
+        let mut draft = Draft::new(state, *id);
         let why = format!("checkpoint '{}' rejected by {by}: {said}", plan.name);
         draft.fail(FailureMode::Rejected, why);
         events.extend(draft.into_events());
@@ -129,7 +129,7 @@ fn answer_barrier(state: &State, barrier: BarrierId, word: HoldCommand<'_>, by: 
 /// A person's word stands for the stage that referred the work: that person is the reviewer. With a yes, they are so beside
 /// the panel that let it pass, if there was one, and its score is the work's score; with a no, what a panel found goes
 /// along, but not its score, for the work is not as good as the panel thought.
-fn stands_for_the_stage(draft: &mut Transaction<'_>, hold: &Hold, objection: Option<&str>, by: &str) {
+fn stands_for_the_stage(draft: &mut Draft<'_>, hold: &Hold, objection: Option<&str>, by: &str) {
     let before = draft.state.task(draft.id);
     let judged = before.judged();
     let panel = judged.and_then(|judged| judged.panel.as_deref());
@@ -166,7 +166,7 @@ fn stands_for_the_stage(draft: &mut Transaction<'_>, hold: &Hold, objection: Opt
 /// A person answers that work was accepted below its bar: they know of it, which changes nothing of it; or refuse it, and its
 /// task has failed. What was done on it stays.
 pub fn below_its_bar(state: &State, task: TaskId, refused: Option<&str>, by: &str) -> Vec<Event> {
-    let mut draft = Transaction::new(state, task);
+    let mut draft = Draft::new(state, task);
     let (by, reason) = (by.to_owned(), refused.map(str::to_owned));
     let why = refused.map(|reason| format!("rejected by {by}: {reason}"));
     if let Some(reason) = refused {
@@ -187,7 +187,7 @@ pub fn below_its_bar(state: &State, task: TaskId, refused: Option<&str>, by: &st
 }
 
 /// The words about work that ends because nobody answered in time.
-fn unanswered(draft: &Transaction<'_>, reason: WaitingReason) -> String {
+fn unanswered(draft: &Draft<'_>, reason: WaitingReason) -> String {
     let (what, limit) = match reason {
         WaitingReason::Auth => ("allowed a tool call of its agent", questions::patience(draft)),
         _ => ("approved it", approvals::patience(draft)),

@@ -15,8 +15,8 @@ use crate::mission::{ApprovalPlan, ApproverPlan, Plan, TaskPlan};
 use super::admission::Work;
 use super::answers::{self, HoldCommand};
 use super::conclude;
-use super::transaction::Transaction;
-use super::{admission, budget, holds, request, routes, side_effects};
+use super::draft::Draft;
+use super::{admission, budget, holds, request, side_effects, verification_edges};
 
 /// How long approvers that left it open are left alone.
 const ASK_AGAIN: Millis = Millis::from_secs(30);
@@ -25,7 +25,7 @@ const ASK_AGAIN: Millis = Millis::from_secs(30);
 pub fn requests(state: &State, now: Timestamp) -> Vec<Event> {
     let due = state.queues.watchers.of(Prerequisite::Agreement);
     due.flat_map(|id| {
-        let mut draft = Transaction::new(state, id);
+        let mut draft = Draft::new(state, id);
         go_on(&mut draft, now);
         draft.into_events()
     })
@@ -33,7 +33,7 @@ pub fn requests(state: &State, now: Timestamp) -> Vec<Event> {
 }
 
 /// Asks for the next approval that the task needs; where there is none it starts.
-pub fn go_on(draft: &mut Transaction<'_>, now: Timestamp) {
+pub fn go_on(draft: &mut Draft<'_>, now: Timestamp) {
     match draft.task.next_approval(draft.task_plan()) {
         Some(next) => ask(draft, next, now),
         None if side_effects::is_held(draft) => {
@@ -52,7 +52,7 @@ fn again_because(task: &TaskState) -> String {
     }
 }
 
-fn ask(draft: &mut Transaction<'_>, approval: &ApprovalPlan, now: Timestamp) {
+fn ask(draft: &mut Draft<'_>, approval: &ApprovalPlan, now: Timestamp) {
     let hold = Hold {
         gate: approval.gate.clone(),
         expires: approval.timeout.map(|timeout| now.plus(timeout)),
@@ -85,7 +85,7 @@ fn message(plan: &Plan, approval: &ApprovalPlan) -> String {
 }
 
 /// Asks the first approver from this position on that is no person.
-fn ask_next(draft: &mut Transaction<'_>, approval: &ApprovalPlan, from: u32) {
+fn ask_next(draft: &mut Draft<'_>, approval: &ApprovalPlan, from: u32) {
     let Some(approver) = next_asked(approval, from) else {
         return;
     };
@@ -113,22 +113,22 @@ fn waiting_for<'p>(plan: &'p TaskPlan, waiting: &Hold) -> Option<&'p ApprovalPla
 }
 
 /// A draft of the task, if it waits for this approval.
-fn open<'s>(state: &'s State, task: TaskId, number: u32) -> Option<(Transaction<'s>, &'s ApprovalPlan)> {
+fn open<'s>(state: &'s State, task: TaskId, number: u32) -> Option<(Draft<'s>, &'s ApprovalPlan)> {
     state.known(task)?;
-    let draft = Transaction::new(state, task);
+    let draft = Draft::new(state, task);
     let approval = waited_for(&draft, number)?;
     Some((draft, approval))
 }
 
 /// An approver that is no person came back.
-pub fn said(draft: &mut Transaction<'_>, number: u32, approver: u32, said: &ApproverSaid, now: Timestamp) {
+pub fn said(draft: &mut Draft<'_>, number: u32, approver: u32, said: &ApproverSaid, now: Timestamp) {
     if let Some(approval) = waited_for(draft, number) {
         take(draft, approval, approver, said, now);
     }
 }
 
 /// The approval of this number, if the task waits for it.
-fn waited_for<'p>(draft: &Transaction<'p>, number: u32) -> Option<&'p ApprovalPlan> {
+fn waited_for<'p>(draft: &Draft<'p>, number: u32) -> Option<&'p ApprovalPlan> {
     let waiting = draft.task.hold();
     let waiting = waiting.filter(|waiting| waiting.number == number)?;
     waiting_for(draft.task_plan(), waiting)
@@ -163,7 +163,7 @@ pub fn voided(
 
 /// An agent that was asked came back; `Err` says why it says nothing.
 pub fn answered(
-    draft: &mut Transaction<'_>,
+    draft: &mut Draft<'_>,
     number: u32,
     approver: u32,
     answer: Result<&Answer, &str>,
@@ -183,13 +183,7 @@ pub fn answered(
     take(draft, approval, approver, &said, now);
 }
 
-fn take(
-    draft: &mut Transaction<'_>,
-    approval: &ApprovalPlan,
-    approver: u32,
-    said: &ApproverSaid,
-    now: Timestamp,
-) {
+fn take(draft: &mut Draft<'_>, approval: &ApprovalPlan, approver: u32, said: &ApproverSaid, now: Timestamp) {
     let asking = draft.task.hold().and_then(|waiting| waiting.asking);
     let Some(asked) = approval.approvers.get(approver as usize) else {
         return;
@@ -230,19 +224,19 @@ pub fn ask_again(state: &State, task: TaskId) -> Vec<Event> {
 }
 
 /// Everything was agreed to: the task starts, or waits for a slot as any other does.
-fn start(draft: &mut Transaction<'_>) {
+fn start(draft: &mut Draft<'_>) {
     let has_budget = || budget::room(draft.state, draft.id) == CallAdmission::Admitted;
     if !admission::admits(draft.state, draft.id, Work::New) || !has_budget() {
         return draft.enter_because(Status::Pending, "approved");
     }
     if draft.task_plan().route.is_some() {
-        return routes::begin(draft);
+        return verification_edges::begin(draft);
     }
     admission::begin(draft);
 }
 
 /// How long the approval that the task was asked about last may take.
-pub fn patience(draft: &Transaction<'_>) -> Option<Millis> {
+pub fn patience(draft: &Draft<'_>) -> Option<Millis> {
     let hold = draft.state.task(draft.id).hold()?;
     waiting_for(draft.task_plan(), hold)?.timeout
 }

@@ -17,7 +17,7 @@ use crate::mission::independence::{Dependence, ModelIdentity};
 
 use super::approvals;
 use super::deferral;
-use super::transaction::Transaction;
+use super::draft::Draft;
 use super::{dependencies, pipeline, questions, request};
 
 /// Decides about a reply of an agent.
@@ -45,7 +45,7 @@ pub fn replied(state: &State, said: &AskReply, now: Timestamp) -> Vec<Event> {
 
 /// Why a reviewer's word does not count, by the models that the providers say they used (section 8); `None`
 /// where it does.
-fn dependence(draft: &Transaction<'_>, reviewer: AgentId, returned: Option<&str>) -> Option<Dependence> {
+fn dependence(draft: &Draft<'_>, reviewer: AgentId, returned: Option<&str>) -> Option<Dependence> {
     let plan = draft.plan();
     let rule = independence(plan, draft.id);
     let reviewer = ModelIdentity::of(plan.agent(reviewer), returned);
@@ -131,7 +131,7 @@ pub fn failed(state: &State, failure: &AskFailure, now: Timestamp) -> Vec<Event>
 }
 
 /// The agent that is asked instead of one that cannot be reached; `None` where there is none.
-fn fallback(draft: &Transaction<'_>, open: &Ask) -> Option<AgentId> {
+fn fallback(draft: &Draft<'_>, open: &Ask) -> Option<AgentId> {
     if !policy(WorkKind::Ask(open.purpose)).fallback {
         return None;
     }
@@ -142,7 +142,7 @@ fn fallback(draft: &Transaction<'_>, open: &Ask) -> Option<AgentId> {
 
 /// Concludes by the agent's word; `Err` says in words why there is none, and that there will be none.
 fn conclude(
-    draft: &mut Transaction<'_>,
+    draft: &mut Draft<'_>,
     open: &Ask,
     answer: Result<&Answer, &str>,
     reply: Option<&ReplyRef>,
@@ -160,7 +160,7 @@ fn conclude(
 }
 
 /// The ask that a reply or failure belongs to.
-fn asked(state: &State, id: AskId) -> Option<(Transaction<'_>, Ask)> {
+fn asked(state: &State, id: AskId) -> Option<(Draft<'_>, Ask)> {
     let open = state.task(id.task).open_ask(WorkId::ask(id))?;
-    Some((Transaction::new(state, id.task), open.clone()))
+    Some((Draft::new(state, id.task), open.clone()))
 }

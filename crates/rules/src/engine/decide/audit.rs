@@ -14,13 +14,13 @@ use crate::engine::payload::{FileFact, StageReport};
 use crate::engine::state::{RunPhase, State};
 use crate::mission::model::FinalChecks;
 
+use super::draft::Draft;
 use super::ending::{finish, is_over};
 use super::redo;
 use super::rework_order::{order, places};
-use super::transaction::Transaction;
 
 /// Files as they are recorded by acceptance.
-pub fn record(draft: &mut Transaction<'_>) {
+pub fn record(draft: &mut Draft<'_>) {
     let Some(judging) = draft.task.judging() else {
         return;
     };
@@ -232,7 +232,7 @@ impl<'s> Reopening<'s> {
         let reason = first_lines.join("; ");
         let given_up = given_up(state, id);
         let is_again = given_up.is_none();
-        let mut draft = Transaction::new(state, id);
+        let mut draft = Draft::new(state, id);
         draft.emit(said(state, id, Verdict::Fail, Some(cause), Severity::High, found));
         let over = verifications_over(state, id).filter(|node| is_again && self.nodes.contains(node));
         // One over several of them judges once.
@@ -259,7 +259,7 @@ impl<'s> Reopening<'s> {
         }
         let why = format!("'{}', which it judged, is done again", state.plan.title(id));
         for node in nodes {
-            let mut over = Transaction::new(state, node);
+            let mut over = Draft::new(state, node);
             redo::begin_again(&mut over, AttemptKind::Fix, &why);
             draft.also(over.into_events());
         }

@@ -2,30 +2,30 @@
 //! `admission`; what follows for accepted work is in `stages::proof`.
 
 use crate::domain::{BeforeWork, Cause, Status, WaitingReason};
+use crate::engine::baseline_result::BaselineResult;
 use crate::engine::event::{Concern, Event, RunEvent, WorkEvent};
 use crate::engine::job::{Job, JobEnd};
-use crate::engine::seen_before::SeenBefore;
 use crate::engine::state::{Hold, State};
 use crate::engine::voided::VoidedStage;
 use crate::judging::baseline::{self, BaselineCheck, items, named};
 use crate::mission::Extent;
 use crate::mission::model::{BeforeRule, TaskType};
 
-use super::transaction::Transaction;
+use super::draft::Draft;
 use super::{admission, holds};
 
-fn before(draft: &Transaction<'_>, item: &BaselineCheck) -> BeforeWork {
-    let of_draft = draft.task.seen_before(item);
+fn before(draft: &Draft<'_>, item: &BaselineCheck) -> BeforeWork {
+    let of_draft = draft.task.baseline_result(item);
     of_draft.map_or(BeforeWork::Unknown, |seen| seen.before)
 }
 
 /// Checks that are to fail before the work and do not.
-pub fn wrongly_green(draft: &Transaction<'_>) -> Vec<BaselineCheck> {
+pub fn wrongly_green(draft: &Draft<'_>) -> Vec<BaselineCheck> {
     baseline::wrongly_green(&items(draft.task_plan()), |item| before(draft, item))
 }
 
 /// Says beforehand that nothing would show that the work was done.
-pub fn warn(draft: &mut Transaction<'_>) {
+pub fn warn(draft: &mut Draft<'_>) {
     let all = items(draft.task_plan());
     let is_green =
         |item: &BaselineCheck| before(draft, item) == BeforeWork::Green && !item.is_declared_guard();
@@ -48,9 +48,9 @@ pub fn warn(draft: &mut Transaction<'_>) {
 }
 
 /// Nobody can tell what its checks say.
-pub fn unknown(draft: &mut Transaction<'_>, why: &str) {
+pub fn unknown(draft: &mut Draft<'_>, why: &str) {
     let items = items(draft.task_plan()).into_iter();
-    let checks = items.map(|item| SeenBefore::unknown(item.key, why)).collect();
+    let checks = items.map(|item| BaselineResult::unknown(item.key, why)).collect();
     let end = JobEnd::Baseline { on: None, checks };
     draft.emit(Event::Work(
         draft.id,
@@ -67,7 +67,7 @@ pub fn voided(state: &State, voided: &VoidedStage) -> Vec<Event> {
     if !state.is_out(voided.work) {
         return Vec::new();
     }
-    let mut draft = Transaction::new(state, voided.work.task);
+    let mut draft = Draft::new(state, voided.work.task);
     unknown(
         &mut draft,
         &format!("protected files changed meanwhile: {}", voided.what()),
@@ -78,7 +78,7 @@ pub fn voided(state: &State, voided: &VoidedStage) -> Vec<Event> {
 /// Goes on behind the look at the checks before the work, whether they are known or nobody can tell. Where a
 /// check that is to fail before the work does not, the mission is wrong about its own check, and a person
 /// decides whether the work begins.
-pub fn ended(draft: &mut Transaction<'_>) {
+pub fn ended(draft: &mut Draft<'_>) {
     if draft.plan().rules.extent == Extent::Baselines {
         let why = "what its checks say was all that was asked for";
         draft.enter_because(Status::Pending, why);

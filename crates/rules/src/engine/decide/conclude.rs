@@ -19,18 +19,18 @@ use crate::mission::{Judge, TaskPlan};
 use super::audit;
 use super::deferral;
 use super::delegation;
+use super::draft::Draft;
 use super::fixups;
 use super::holds;
 use super::merge;
-use super::routes;
 use super::side_effects;
-use super::transaction::Transaction;
+use super::verification_edges;
 
 /// The acceptance step, and the one place that says how good the work is: as bad as the worst that its verdicts have left, and
 /// `mark`, which acceptance leaves beside them. Work that is merged first keeps both until it has
 /// landed. For a verification `edge` is the edge that its verdict takes.
-pub fn accept(draft: &mut Transaction<'_>, edge: Edge, mark: Option<Mark>) {
-    if routes::turns(draft, edge) {
+pub fn accept(draft: &mut Draft<'_>, edge: Edge, mark: Option<Mark>) {
+    if verification_edges::turns(draft, edge) {
         return;
     }
     if merge::is_due(draft) {
@@ -41,13 +41,13 @@ pub fn accept(draft: &mut Transaction<'_>, edge: Edge, mark: Option<Mark>) {
     let flag: QualityFlag = marks.chain(in_part).chain(mark).collect();
     delegation::create(draft, flag);
     fixups::supersede(draft, flag);
-    routes::take(draft, edge);
+    verification_edges::take(draft, edge);
     audit::record(draft);
     draft.done(flag);
 }
 
 /// Records a stage's verdict; whether it was reached only by the relief of a foundation is said here.
-pub fn record(draft: &mut Transaction<'_>, mut report: StageReport) {
+pub fn record(draft: &mut Draft<'_>, mut report: StageReport) {
     let (work, verdict) = (draft.task_plan(), report.verdict);
     let full = match (report.stage, work.panel()) {
         (Stage::Verification, _) => work.verification().map(|verification| verification.bar),
@@ -67,7 +67,7 @@ pub fn record(draft: &mut Transaction<'_>, mut report: StageReport) {
 }
 
 /// The agent itself failed: never judged, never fixed, perhaps retried, after a pause where its provider failed.
-pub fn agent_failed(draft: &mut Transaction<'_>, class: FailureClass, end: &TurnEnd, now: Timestamp) {
+pub fn agent_failed(draft: &mut Draft<'_>, class: FailureClass, end: &TurnEnd, now: Timestamp) {
     let message = end.exit.message.clone().unwrap_or_default();
     if draft.task.reopened.is_some() {
         return draft.fail(class.mode(), message);
@@ -91,7 +91,7 @@ pub fn agent_failed(draft: &mut Transaction<'_>, class: FailureClass, end: &Turn
 /// Hands the work to another agent where its own cannot be reached and one may (section 13); else nothing is
 /// decided. No attempt is spent: the other agent has a turn of the same attempt, in the same files. It takes a
 /// slot of its own, so the task waits for one like any that is ready.
-pub fn another_goes_on(draft: &mut Transaction<'_>, class: FailureClass, end: &TurnEnd) -> bool {
+pub fn another_goes_on(draft: &mut Draft<'_>, class: FailureClass, end: &TurnEnd) -> bool {
     if !policy(WorkKind::Turn).fallback || !is_out_of_reach(draft, class, end) {
         return false;
     }
@@ -118,7 +118,7 @@ pub fn another_goes_on(draft: &mut Transaction<'_>, class: FailureClass, end: &T
 
 /// Whether nothing can be expected of the agent for now: its limit, its credit or its login, at once; what passes by
 /// itself, when no attempt is left.
-fn is_out_of_reach(draft: &Transaction<'_>, class: FailureClass, end: &TurnEnd) -> bool {
+fn is_out_of_reach(draft: &Draft<'_>, class: FailureClass, end: &TurnEnd) -> bool {
     match class {
         FailureClass::UsageWindow | FailureClass::ProviderSpendLimit | FailureClass::ProviderAuth => true,
         class => {
@@ -129,7 +129,7 @@ fn is_out_of_reach(draft: &Transaction<'_>, class: FailureClass, end: &TurnEnd) 
 }
 
 /// Why another attempt would end as this one did.
-fn in_vain(draft: &Transaction<'_>, class: FailureClass, code: Option<i32>) -> Option<&'static str> {
+fn in_vain(draft: &Draft<'_>, class: FailureClass, code: Option<i32>) -> Option<&'static str> {
     let streak = draft.task.course.streak;
     let is_line = || {
         let agent = draft.plan().agent(draft.task_plan().agent);
@@ -156,9 +156,9 @@ fn in_vain(draft: &Transaction<'_>, class: FailureClass, code: Option<i32>) -> O
 const MOST_INSTANT: u32 = 2;
 
 /// The last verdict was `fail`: rework within the limits, else what the policy says.
-pub fn not_good_enough(draft: &mut Transaction<'_>) {
+pub fn not_good_enough(draft: &mut Draft<'_>) {
     if let Some(route) = draft.plan().route(draft.id) {
-        return routes::failed(draft, route);
+        return verification_edges::failed(draft, route);
     }
     if draft.task.reopened.is_some() {
         let why = why_not_good(draft);
@@ -177,7 +177,7 @@ pub fn not_good_enough(draft: &mut Transaction<'_>) {
     }
 }
 
-fn next_attempt(draft: &Transaction<'_>, agent_failed: bool) -> Option<AttemptKind> {
+fn next_attempt(draft: &Draft<'_>, agent_failed: bool) -> Option<AttemptKind> {
     let evaluated = draft.plan().judge(draft.id).is_some_and(Judge::is_evaluation);
     allowed_attempt(draft.task_plan(), &draft.task, agent_failed, evaluated)
 }
@@ -211,7 +211,7 @@ pub fn allowed_attempt(
 }
 
 /// Sends the work back, after a pause where its provider failed. Dependents stay held: the task is not terminal.
-fn rework(draft: &mut Transaction<'_>, kind: AttemptKind, failed: Option<(&TurnEnd, Timestamp)>) {
+fn rework(draft: &mut Draft<'_>, kind: AttemptKind, failed: Option<(&TurnEnd, Timestamp)>) {
     let attempt = draft.task.attempt.number + 1;
     // A task that a person sent back gave up its slot while it waited.
     let has_slot = draft.state.task(draft.id).holds_slot();
@@ -231,7 +231,7 @@ fn rework(draft: &mut Transaction<'_>, kind: AttemptKind, failed: Option<(&TurnE
 }
 
 /// All attempts are used up (section 3, last column).
-fn exhausted(draft: &mut Transaction<'_>, no_progress: bool) {
+fn exhausted(draft: &mut Draft<'_>, no_progress: bool) {
     let last = draft.task.feedback.last();
     let (stage, cause, points) = last.map_or((Stage::Outcome, None, None), |f| (f.stage, f.cause, f.points));
     // What an evaluation scores too low may be good enough. What a stage of its own keeps out is not.
@@ -302,7 +302,7 @@ pub const BY_TASK: &str = "; a task that is meant to change what judges it names
 pub const BY_ITSELF: &str = "; where a check or judge is to write it, name it in `checksMayWrite`";
 
 /// A protected file is not what it was: the task has failed, whatever else it did, and nothing accepts it.
-pub fn protected(draft: &mut Transaction<'_>, changes: &[String], hint: &str) {
+pub fn protected(draft: &mut Draft<'_>, changes: &[String], hint: &str) {
     let list = changes.join(", ");
     let key = StageKey::OUTCOME;
     let mut report = draft.view().report(key, Verdict::Fail, Some(Cause::Protected));
@@ -313,7 +313,7 @@ pub fn protected(draft: &mut Transaction<'_>, changes: &[String], hint: &str) {
 }
 
 /// The words of the last verdict against the work, a few of them.
-fn why_not_good(draft: &Transaction<'_>) -> String {
+fn why_not_good(draft: &Draft<'_>) -> String {
     let last = draft.task.feedback.last();
     match last.and_then(|last| last.name.as_deref()) {
         Some(name) => format!("stage '{name}' rejected the work"),
@@ -324,13 +324,13 @@ fn why_not_good(draft: &Transaction<'_>) -> String {
     }
 }
 
-fn force_accept(draft: &mut Transaction<'_>, points: Option<Points>, message: String, mark: Mark) {
+fn force_accept(draft: &mut Draft<'_>, points: Option<Points>, message: String, mark: Mark) {
     draft.emit_own(TaskEvent::ForceAccepted { points, message });
     accept(draft, Edge::Pass, Some(mark));
 }
 
 /// How many of the declared target files the runtime saw with content in them, and how many are declared.
-fn produced(draft: &Transaction<'_>) -> (usize, usize) {
+fn produced(draft: &Draft<'_>) -> (usize, usize) {
     let files = draft.task.judging();
     let files = files.map_or(&[][..], |judging| &judging.files);
     let targets = &draft.task_plan().target_files;
@@ -343,7 +343,7 @@ fn produced(draft: &Transaction<'_>) -> (usize, usize) {
 }
 
 /// Parks the task until a person answers instead of a stage. The verdict that refers it stands already.
-pub fn ask_person(draft: &mut Transaction<'_>, at: StageKey, cause: Cause, message: &str) {
+pub fn ask_person(draft: &mut Draft<'_>, at: StageKey, cause: Cause, message: &str) {
     let hold = Hold {
         cause: Some(cause),
         stage: at,

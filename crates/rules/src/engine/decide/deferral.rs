@@ -13,8 +13,8 @@ use crate::engine::stages::names;
 use crate::engine::state::State;
 use crate::engine::work::retry;
 
+use super::draft::Draft;
 use super::side_effects;
-use super::transaction::Transaction;
 
 /// The first pause between two attempts; each one in a row doubles it.
 const FIRST_PAUSE: Millis = Millis::from_secs(5);
@@ -43,7 +43,7 @@ impl State {
 }
 
 /// A worker met a limit that resets: no attempt is spent. It goes on in a new turn of the same attempt.
-pub fn turn_waits(draft: &mut Transaction<'_>, exit: &Exit, now: Timestamp) {
+pub fn turn_waits(draft: &mut Draft<'_>, exit: &Exit, now: Timestamp) {
     let message = exit.message.as_deref().unwrap_or_default();
     if side_effects::is_held(draft) {
         return side_effects::hold_back(
@@ -61,7 +61,7 @@ pub fn turn_waits(draft: &mut Transaction<'_>, exit: &Exit, now: Timestamp) {
 
 /// Lets a task wait for the last of the limits that reset, where whoever is asked about it, for whatever
 /// purpose, met such limits, and no judge is out any more.
-pub fn asked_wait(draft: &mut Transaction<'_>, now: Timestamp) {
+pub fn asked_wait(draft: &mut Draft<'_>, now: Timestamp) {
     if draft.task.asks_out().any(|open| open.purpose.is_judging()) {
         return;
     }
@@ -78,7 +78,7 @@ pub fn asked_wait(draft: &mut Transaction<'_>, now: Timestamp) {
 }
 
 /// The pause before the attempt that was just planned behind a turn that its provider failed.
-pub fn back_off(draft: &mut Transaction<'_>, end: &TurnEnd, now: Timestamp) {
+pub fn back_off(draft: &mut Draft<'_>, end: &TurnEnd, now: Timestamp) {
     let before = draft.task.course.streak.provider.saturating_sub(1);
     let pause = retry::back_off(FIRST_PAUSE, before.min(MOST_DOUBLINGS), end.jitter);
     let until = now.plus(end.exit.retry_after.map_or(pause, |told| told.max(pause)));
@@ -88,7 +88,7 @@ pub fn back_off(draft: &mut Transaction<'_>, end: &TurnEnd, now: Timestamp) {
 
 /// The task waits until a moment; in words, and behind which stage it goes on where that is not with whoever is asked.
 pub fn defer(
-    draft: &mut Transaction<'_>,
+    draft: &mut Draft<'_>,
     why: DeferralReason,
     until: Timestamp,
     (message, stage): (&str, Option<StageKey>),

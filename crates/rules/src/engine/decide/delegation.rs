@@ -11,10 +11,10 @@ use crate::engine::event::TaskEvent;
 use crate::engine::state::State;
 use crate::mission::{AddedTask, Origin, Part, Plan, SubTask};
 
-use super::transaction::Transaction;
+use super::draft::Draft;
 
 /// Makes tasks of the sub-tasks that an agent delegated, or refuses them, when its own task is about to be done.
-pub fn create(draft: &mut Transaction<'_>, flag: QualityFlag) {
+pub fn create(draft: &mut Draft<'_>, flag: QualityFlag) {
     let asked = std::mem::take(&mut draft.task.delegations);
     if asked.is_empty() {
         return;
@@ -68,7 +68,7 @@ struct Ids<'a> {
 
 /// A sub-task's agent and title, if both may be.
 fn take<'a>(
-    draft: &Transaction<'_>,
+    draft: &Draft<'_>,
     sub_task: &'a SubTask,
     before: usize,
     ids: &mut Ids<'a>,
@@ -149,7 +149,7 @@ fn assignee(plan: &Plan, by: AgentId, sub_task: &SubTask) -> Result<AgentId, Str
 
 /// The tasks with what they wait for. One that waits for what is refused or unknown, or in a circle, is refused too.
 fn connect<'a>(
-    draft: &Transaction<'_>,
+    draft: &Draft<'_>,
     accepted: Vec<(&'a SubTask, AgentId)>,
     ids: &BTreeMap<&str, TaskId>,
     refused: &mut Vec<(&'a str, String)>,

@@ -9,12 +9,12 @@ use crate::engine::rounds::{ESCALATE_AFTER, stall_before};
 use crate::engine::state::State;
 use crate::mission::model::{CoordinationMiddleware, Remedy};
 
-use super::transaction::Transaction;
+use super::draft::Draft;
 use super::{fixups, redo, request};
 
 /// A dependency of a task failed for good, or what it waited for has come: what becomes of it.
 pub fn failed(state: &State, task: TaskId, dependency: TaskId) -> Vec<Event> {
-    let mut draft = Transaction::new(state, task);
+    let mut draft = Draft::new(state, task);
     let known = draft
         .task
         .remedies
@@ -28,7 +28,7 @@ pub fn failed(state: &State, task: TaskId, dependency: TaskId) -> Vec<Event> {
 }
 
 /// Tries what has not been tried yet.
-fn try_next(draft: &mut Transaction<'_>, dependency: TaskId) {
+fn try_next(draft: &mut Draft<'_>, dependency: TaskId) {
     let rules = &draft.plan().rules;
     let own = draft.task_plan().on_dependency_failed;
     let order = own.unwrap_or(rules.settings.on_dependency_failed);
@@ -74,7 +74,7 @@ fn try_next(draft: &mut Transaction<'_>, dependency: TaskId) {
 }
 
 /// How many waves in a row brought nothing, where these are too many for another plan by an agent (section 17): a person is told.
-fn gets_nowhere(draft: &Transaction<'_>) -> Option<u32> {
+fn gets_nowhere(draft: &Draft<'_>) -> Option<u32> {
     let chain = &draft.plan().rules.coordination;
     let wave = draft.task_plan().wave;
     // Before the first waves there are not so many to look at.
@@ -92,7 +92,7 @@ enum Share {
 }
 
 /// The share of done dependencies against the threshold of the failed ones; of several the highest.
-fn partial(draft: &Transaction<'_>) -> Share {
+fn partial(draft: &Draft<'_>) -> Share {
     let dependencies = draft.plan().dependencies.of(draft.id);
     let state = draft.state;
     if dependencies.iter().any(|id| !state.is_settled(*id)) {
@@ -126,22 +126,22 @@ fn threshold(mode: FailureMode) -> Option<usize> {
 }
 
 /// The dependencies that failed for good, and that it does not do without yet.
-fn missing(draft: &Transaction<'_>) -> impl Iterator<Item = TaskId> {
+fn missing(draft: &Draft<'_>) -> impl Iterator<Item = TaskId> {
     let dependencies = draft.plan().dependencies.of(draft.id).iter().copied();
     dependencies.filter(|id| draft.state.has_failed_for_good(*id) && !draft.task.does_without(*id))
 }
 
-fn do_without_all(draft: &mut Transaction<'_>) {
+fn do_without_all(draft: &mut Draft<'_>) {
     for dependency in missing(draft).collect::<Vec<_>>() {
         do_without(draft, dependency, Way::Partial, String::new());
     }
 }
 
-fn do_without(draft: &mut Transaction<'_>, dependency: TaskId, way: Way, note: String) {
+fn do_without(draft: &mut Draft<'_>, dependency: TaskId, way: Way, note: String) {
     emit(draft, dependency, DependencyStep::Resolved(way), note);
 }
 
-fn emit(draft: &mut Transaction<'_>, dependency: TaskId, step: DependencyStep, note: String) {
+fn emit(draft: &mut Draft<'_>, dependency: TaskId, step: DependencyStep, note: String) {
     draft.emit_own(TaskEvent::DependencyFailed {
         dependency,
         step,
@@ -150,7 +150,7 @@ fn emit(draft: &mut Transaction<'_>, dependency: TaskId, step: DependencyStep, n
 }
 
 /// The files of a failed dependency were looked at: half of them, with content, are enough.
-pub fn scanned(draft: &mut Transaction<'_>, dependency: TaskId, files: &[FileFact]) {
+pub fn scanned(draft: &mut Draft<'_>, dependency: TaskId, files: &[FileFact]) {
     let targets = &draft.plan().task(dependency).target_files;
     let is_there = |path: &str| files.iter().any(|file| file.path == path && file.has_content());
     let there: Vec<&str> = targets
@@ -166,7 +166,7 @@ pub fn scanned(draft: &mut Transaction<'_>, dependency: TaskId, files: &[FileFac
 }
 
 /// The orchestrator decided, or did not.
-pub fn resolved(draft: &mut Transaction<'_>, dependency: TaskId, answer: Result<&Answer, &str>) {
+pub fn resolved(draft: &mut Draft<'_>, dependency: TaskId, answer: Result<&Answer, &str>) {
     let failed = draft.state.task(dependency);
     match answer {
         Ok(Answer::Absorb { prompt }) => do_without(draft, dependency, Way::Absorb, prompt.clone()),
@@ -190,7 +190,7 @@ fn may_be_tried_again(mode: Option<FailureMode>) -> bool {
 }
 
 /// Nothing stands in: the task fails too.
-fn skip(draft: &mut Transaction<'_>, dependency: TaskId, waves: Option<u32>) {
+fn skip(draft: &mut Draft<'_>, dependency: TaskId, waves: Option<u32>) {
     let remedies = draft.task.remedies.as_deref();
     let entry = remedies.and_then(|remedies| remedies.entry(dependency));
     let no_way = entry

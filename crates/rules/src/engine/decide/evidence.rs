@@ -11,7 +11,7 @@ use crate::engine::payload::TurnFiles;
 use crate::engine::state::{RunPhase, State};
 use crate::judging::touched::TouchedTests;
 
-use super::transaction::Transaction;
+use super::draft::Draft;
 
 /// The files were noted: the prompt is next. If they could not be, nobody could tell what the turn did, so there is none.
 pub fn noted(state: &State, input: &Fact) -> Vec<Event> {
@@ -37,7 +37,7 @@ pub fn noted(state: &State, input: &Fact) -> Vec<Event> {
             },
         )],
         Err(why) => {
-            let mut draft = Transaction::new(state, turn.task);
+            let mut draft = Draft::new(state, turn.task);
             draft.fail(
                 FailureMode::Error,
                 format!("the agent was not started, because its files cannot be watched: {why}"),

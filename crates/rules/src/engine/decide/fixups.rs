@@ -9,12 +9,12 @@ use crate::engine::event::{Event, RunEvent, TaskEvent};
 use crate::engine::state::State;
 use crate::mission::{AddedTask, Origin, Part, Plan};
 
+use super::draft::Draft;
 use super::redo::from_the_start;
-use super::transaction::Transaction;
 
 /// Adds the fixup of a task that is about to fail. `false`, where it could not help: what lacks a part of what it needs is
 /// never clean.
-pub fn create(draft: &mut Transaction<'_>) -> bool {
+pub fn create(draft: &mut Draft<'_>) -> bool {
     if draft.task.is_degraded() || draft.plan().fixup(draft.id).is_some() {
         return false;
     }
@@ -58,7 +58,7 @@ fn place(plan: &Plan, source: TaskId) -> (TaskId, Box<str>) {
 }
 
 /// The task is about to be done: a clean fixup supersedes what it mends.
-pub fn supersede(draft: &mut Transaction<'_>, flag: QualityFlag) {
+pub fn supersede(draft: &mut Draft<'_>, flag: QualityFlag) {
     if flag != QualityFlag::Clean {
         return;
     }

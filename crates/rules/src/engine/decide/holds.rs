@@ -9,10 +9,10 @@ use crate::engine::event::{Event, HoldEvent};
 use crate::engine::state::{End, Hold, State};
 use crate::mission::BarrierKind;
 
-use super::transaction::Transaction;
+use super::draft::Draft;
 
 /// Asks a person about a task, which is parked with that if it is not yet: `because` of this, with a message to the person.
-pub fn ask(draft: &mut Transaction<'_>, hold: Hold, because: &str, message: String) {
+pub fn ask(draft: &mut Draft<'_>, hold: Hold, because: &str, message: String) {
     if draft.task.status() != Status::AwaitingApproval {
         let is_dialog = matches!(hold.reason, WaitingReason::Question | WaitingReason::Auth);
         let phase = is_dialog.then_some(Phase::Clarification);
@@ -34,7 +34,7 @@ pub fn ask(draft: &mut Transaction<'_>, hold: Hold, because: &str, message: Stri
 }
 
 /// Closes a question that is not asked any more.
-pub fn resolve(draft: &mut Transaction<'_>, resolution: &str, by: &str) {
+pub fn resolve(draft: &mut Draft<'_>, resolution: &str, by: &str) {
     draft.emit(Event::Hold(
         draft.id.into(),
         HoldEvent::Closed {

@@ -10,7 +10,7 @@ use crate::engine::state::{State, TaskState};
 use crate::engine::voided::VoidedStage;
 use crate::engine::work::id::TaskWork;
 
-use super::transaction::Transaction;
+use super::draft::Draft;
 use super::{approvals, baseline, conclude, dependencies, merge, pipeline, request};
 
 /// Decides about the end of a command, or of a look at files.
@@ -19,7 +19,7 @@ pub fn ended(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
         return Vec::new();
     };
     let job = *job;
-    let mut draft = Transaction::new(state, turn.task);
+    let mut draft = Draft::new(state, turn.task);
     draft.emit_fact(fact);
     match (job, end) {
         (_, JobEnd::Checked(result)) if runs_again(&mut draft, job, result) => {}
@@ -45,7 +45,7 @@ pub fn ended(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
 }
 
 /// Has a check run again that failed, as often as the mission says. Whether it does.
-fn runs_again(draft: &mut Transaction<'_>, job: Job, result: &CheckResult) -> bool {
+fn runs_again(draft: &mut Draft<'_>, job: Job, result: &CheckResult) -> bool {
     let (task, check) = match job {
         Job::Check(check) => (draft.id, check),
         Job::PeerCheck(peer, check) => (peer, check),
@@ -78,7 +78,7 @@ pub fn voided(state: &State, voided: &VoidedStage, now: Timestamp) -> Vec<Event>
     if !state.known(id).is_some_and(in_review) || !state.is_out(voided.work) {
         return Vec::new();
     }
-    let mut draft = Transaction::new(state, id);
+    let mut draft = Draft::new(state, id);
     draft.emit(Event::voided(voided.clone()));
     let so_far = draft.task.judging().map_or(0, |judging| judging.voided);
     if voided.did_it() || so_far > REPEATS[usize::from(voided.shared)] {

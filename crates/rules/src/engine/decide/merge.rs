@@ -16,24 +16,24 @@ use crate::engine::stages;
 use crate::engine::state::{Judging, Merging};
 use crate::mission::model::Check;
 
-use super::transaction::Transaction;
+use super::draft::Draft;
 use super::{conclude, pipeline, request};
 
 /// Whether the work is to be merged before it is accepted.
-pub fn is_due(draft: &Transaction<'_>) -> bool {
+pub fn is_due(draft: &Draft<'_>) -> bool {
     let landed = merging(draft).is_some_and(|merge| merge.landed);
     draft.task_plan().commits() && !landed
 }
 
 /// The work is good enough: it is merged. What its acceptance leaves to be known stays, however often that is tried.
-pub fn begin(draft: &mut Transaction<'_>, mark: Option<Mark>) {
+pub fn begin(draft: &mut Draft<'_>, mark: Option<Mark>) {
     draft.emit_own(TaskEvent::MergeBegun { mark });
     let number = merging(draft).map_or(1, |merge| merge.number + 1);
     request::run(draft, Job::Merge(number));
 }
 
 /// A try to merge came back.
-pub fn ended(draft: &mut Transaction<'_>, merged: &Merged) {
+pub fn ended(draft: &mut Draft<'_>, merged: &Merged) {
     match merged {
         Merged::Landed(commit) => accept(draft, commit),
         Merged::Candidate(commit) => {
@@ -91,7 +91,7 @@ pub fn ended(draft: &mut Transaction<'_>, merged: &Merged) {
 
 /// The commands by which other accepted tasks are checked that have changed a file of this commit, each once, but for those by
 /// which this task is checked itself.
-fn peers(draft: &Transaction<'_>, commit: &Commit) -> Vec<(TaskId, u32)> {
+fn peers(draft: &Draft<'_>, commit: &Commit) -> Vec<(TaskId, u32)> {
     let plan = draft.plan();
     let command = |check: &Check| {
         let (command, cwd) = check.command()?;
@@ -129,12 +129,12 @@ fn peers(draft: &Transaction<'_>, commit: &Commit) -> Vec<(TaskId, u32)> {
 }
 
 /// Whether the work was good enough, and is being merged.
-pub fn has_begun(draft: &Transaction<'_>) -> bool {
+pub fn has_begun(draft: &Draft<'_>) -> bool {
     merging(draft).is_some()
 }
 
 /// A check of merged work came back.
-pub fn checked(draft: &mut Transaction<'_>) {
+pub fn checked(draft: &mut Draft<'_>) {
     let Some(judging) = draft.task.judging() else {
         return;
     };
@@ -165,7 +165,7 @@ fn results(id: TaskId, judging: &Judging) -> impl Iterator<Item = ((TaskId, u32)
     own.chain(peers.map(|(of, result)| (*of, result.as_ref())))
 }
 
-fn accept(draft: &mut Transaction<'_>, commit: &Commit) {
+fn accept(draft: &mut Draft<'_>, commit: &Commit) {
     let key = StageKey::MERGE;
     let mut report = draft.view().report(key, Verdict::Pass, None);
     let (left_out, removed) = (commit.left_out.join(", "), commit.removed.join(", "));
@@ -184,13 +184,13 @@ fn accept(draft: &mut Transaction<'_>, commit: &Commit) {
         let declared = |task, check: u32| draft.plan().task(task).checks().get(check as usize);
         let ran = results(draft.id, judging)
             .filter_map(|((task, check), result)| Some((declared(task, check)?, result?)));
-        stages::told_flaky(&mut report, ran);
+        stages::note_flaky(&mut report, ran);
     }
     conclude::record(draft, *report);
     conclude::accept(draft, Edge::Pass, None);
 }
 
-fn send_back(draft: &mut Transaction<'_>, findings: Vec<Finding>) {
+fn send_back(draft: &mut Draft<'_>, findings: Vec<Finding>) {
     let key = StageKey::MERGE;
     let mut report = draft.view().report(key, Verdict::Fail, Some(Cause::Merge));
     report.findings = findings;
@@ -198,6 +198,6 @@ fn send_back(draft: &mut Transaction<'_>, findings: Vec<Finding>) {
     conclude::not_good_enough(draft);
 }
 
-fn merging<'d>(draft: &'d Transaction<'_>) -> Option<&'d Merging> {
+fn merging<'d>(draft: &'d Draft<'_>) -> Option<&'d Merging> {
     draft.task.judging()?.merge.as_ref()
 }

@@ -16,6 +16,7 @@
 //! | `deferral` | limits of subscriptions that reset, pauses between attempts (4, 13) |
 //! | `delegation` | sub-tasks that an agent hands on to others (12) |
 //! | `dependencies` | what becomes of a task whose dependency failed (11) |
+//! | `draft` | events about one task, decided in several steps on a state that follows |
 //! | `due` | what follows when a timer is due |
 //! | `ending` | the end of a session: nothing left to do, the wait for a person, mission score and its threshold (14, 20) |
 //! | `evidence` | files that are noted before a turn, and what it is seen to have done to them (1, 6) |
@@ -24,7 +25,6 @@
 //! | `holds` | whatever waits for a person or a moment: how a person is asked, checkpoints and delays (5, 6, 14, 17) |
 //! | `intake` | work that was asked for from outside (16) |
 //! | `jobs` | commands and looks at files that came back, and what of it does not count (5, 6, 10, 11) |
-//! | `looks` | looks at tests that the work changed, between its checks and its judges (24) |
 //! | `merge` | work of an isolated task is merged before it is accepted (22) |
 //! | `notify` | who is told of what, and what becomes of what failed for good (13, 18) |
 //! | `operator` | commands from outside: answers, cancel, pause, gate override (5, 14, 20) |
@@ -34,12 +34,12 @@
 //! | `request` | work that is asked for: who is asked, what is run, who is asked once more (13) |
 //! | `resume` | a later session: turns that were lost or adopted, judges that are asked again (22) |
 //! | `rework_order` | in which order work is done again that did not stand (6) |
-//! | `routes` | verifications as nodes: which edge a verdict takes, what is sent back (10) |
 //! | `schedule` | what has become due, in its order; who gets the free slots (5, 11, 14) |
 //! | `side_effects` | only a person makes such an agent act again (5) |
 //! | `sla` | deadlines: warnings, and what follows when they pass (14) |
-//! | `transaction` | events about one task, decided in several steps on a state that follows |
+//! | `test_looks` | looks at tests that the work changed, between its checks and its judges (24) |
 //! | `turns` | a worker's turns: prompt, spawn, exit, loss, repeated requests (4, 5, 13) |
+//! | `verification_edges` | verifications as nodes: which edge a verdict takes, what is sent back (10) |
 //! | `worst_case` | the most that a task may take by these rules |
 
 mod admission;
@@ -55,6 +55,7 @@ mod conclude;
 mod deferral;
 mod delegation;
 mod dependencies;
+mod draft;
 mod due;
 mod ending;
 mod evidence;
@@ -63,7 +64,6 @@ mod gates;
 mod holds;
 mod intake;
 mod jobs;
-mod looks;
 mod merge;
 mod notify;
 mod operator;
@@ -73,12 +73,12 @@ mod redo;
 mod request;
 mod resume;
 mod rework_order;
-mod routes;
 mod schedule;
 mod side_effects;
 mod sla;
-mod transaction;
+mod test_looks;
 mod turns;
+mod verification_edges;
 mod worst_case;
 
 use crate::domain::Timestamp;

@@ -11,9 +11,9 @@ use crate::engine::state::{BarrierStage, BelowBar, RunPhase, State, TaskState};
 use crate::mission::{BarrierKind, Part};
 
 use super::answers::{self, HoldCommand};
+use super::draft::Draft;
 use super::gates::evaluate_gate;
 use super::intake;
-use super::transaction::Transaction;
 
 pub fn command(state: &State, input: &OperatorInput, now: Timestamp) -> Vec<Event> {
     if input
@@ -79,7 +79,7 @@ fn open_tasks(state: &State) -> impl Iterator<Item = TaskId> + '_ {
 
 /// Ends whatever the task was doing with the transition: the turn in flight counts no more.
 fn cancel(state: &State, task: TaskId, by: &str) -> Vec<Event> {
-    let mut draft = Transaction::new(state, task);
+    let mut draft = Draft::new(state, task);
     draft.fail(FailureMode::Cancelled, format!("cancelled by {by}"));
     draft.into_events()
 }

@@ -21,11 +21,11 @@ use crate::judging::heuristic::named_files;
 use crate::mission::StagePlan;
 use crate::mission::independence::Dependence;
 
-use super::transaction::Transaction;
-use super::{conclude, deferral, looks, merge, request, routes};
+use super::draft::Draft;
+use super::{conclude, deferral, merge, request, test_looks, verification_edges};
 
 /// The attempt finished: judging begins.
-pub fn begin(draft: &mut Transaction<'_>) {
+pub fn begin(draft: &mut Draft<'_>) {
     if needs_scan(draft) {
         scan(draft, AfterScan::Preflight);
     } else {
@@ -34,14 +34,14 @@ pub fn begin(draft: &mut Transaction<'_>) {
 }
 
 /// On behind a stage that is content, or that a person has spoken for; behind the outcome, all of the judging.
-pub fn go_on_behind(draft: &mut Transaction<'_>, key: StageKey) {
+pub fn go_on_behind(draft: &mut Draft<'_>, key: StageKey) {
     match key {
         StageKey::OUTCOME => begin(draft),
         key => go_on(draft, key),
     }
 }
 
-fn go_on(draft: &mut Transaction<'_>, behind: StageKey) {
+fn go_on(draft: &mut Draft<'_>, behind: StageKey) {
     if behind > StageKey::CHECKS {
         go_on_from(draft, |key| key > behind);
     } else if pass_through(draft, |key| key > behind && key <= StageKey::CHECKS) {
@@ -55,11 +55,11 @@ fn go_on(draft: &mut Transaction<'_>, behind: StageKey) {
 }
 
 /// On to whoever has an opinion. Nobody is asked again about what a person has accepted, not even that person.
-fn judge(draft: &mut Transaction<'_>) {
-    if looks::come_first(draft) {
+fn judge(draft: &mut Draft<'_>) {
+    if test_looks::come_first(draft) {
         return;
     }
-    let told = [looks::meaning(draft), stages::untouched(draft.view())];
+    let told = [test_looks::meaning(draft), stages::untouched(draft.view())];
     for report in told.into_iter().flatten() {
         let goes_back = report.verdict == Verdict::Fail;
         conclude::record(draft, *report);
@@ -71,25 +71,25 @@ fn judge(draft: &mut Transaction<'_>) {
     go_on_from(draft, |key| key > behind && key > StageKey::CHECKS);
 }
 
-fn go_on_from(draft: &mut Transaction<'_>, is_meant: impl Fn(StageKey) -> bool) {
+fn go_on_from(draft: &mut Draft<'_>, is_meant: impl Fn(StageKey) -> bool) {
     if pass_through(draft, is_meant) {
         accept(draft);
     }
 }
 
 /// Opens these stages one after the other, as long as they have nothing to ask. Whether the work is through.
-fn pass_through(draft: &mut Transaction<'_>, is_meant: impl Fn(StageKey) -> bool) -> bool {
+fn pass_through(draft: &mut Draft<'_>, is_meant: impl Fn(StageKey) -> bool) -> bool {
     let mut stages = draft.task_plan().pipeline.iter();
     stages.all(|stage| !is_meant(stage.key()) || open(draft, stage, 1))
 }
 
-fn open(draft: &mut Transaction<'_>, stage: &StagePlan, round: u32) -> bool {
+fn open(draft: &mut Draft<'_>, stage: &StagePlan, round: u32) -> bool {
     let next = stages::open(stage, draft.view(), round);
     act(draft, stage.key(), next)
 }
 
 /// The last of the task's judges in whose place a person accepted this attempt, as far as the mission still has it.
-fn accepted(draft: &Transaction<'_>) -> Option<StageKey> {
+fn accepted(draft: &Draft<'_>) -> Option<StageKey> {
     let word = draft.task.attempt.accepted.as_deref()?;
     let work = draft.task_plan();
     let is_it = |step: &StageKey| {
@@ -103,7 +103,7 @@ fn accepted(draft: &Transaction<'_>) -> Option<StageKey> {
 }
 
 /// Does what a stage wants. Whether the work goes on behind it at once.
-fn act(draft: &mut Transaction<'_>, key: StageKey, next: Next) -> bool {
+fn act(draft: &mut Draft<'_>, key: StageKey, next: Next) -> bool {
     match next {
         Next::Wait => {}
         Next::Open(requests) => request(draft, &requests),
@@ -146,7 +146,7 @@ fn act(draft: &mut Transaction<'_>, key: StageKey, next: Next) -> bool {
     false
 }
 
-fn request(draft: &mut Transaction<'_>, requests: &[Request]) {
+fn request(draft: &mut Draft<'_>, requests: &[Request]) {
     for request in requests {
         match *request {
             Request::Ask(purpose, agent) => request::ask(draft, purpose, agent),
@@ -156,17 +156,17 @@ fn request(draft: &mut Transaction<'_>, requests: &[Request]) {
 }
 
 /// A person decides, or the edge of a verification that has judged. One whose judges are missing has not.
-fn refer(draft: &mut Transaction<'_>, key: StageKey, report: Box<StageReport>, question: &str) {
+fn refer(draft: &mut Draft<'_>, key: StageKey, report: Box<StageReport>, question: &str) {
     let cause = report.cause.unwrap_or(Cause::Confidence);
     conclude::record(draft, *report);
     match draft.plan().route(draft.id) {
-        Some(route) if !cause.is_of_judges() => routes::referred(draft, route, cause, question),
+        Some(route) if !cause.is_of_judges() => verification_edges::referred(draft, route, cause, question),
         _ => conclude::ask_person(draft, key, cause, question),
     }
 }
 
 /// Every stage is content: the work is accepted for the files as they are behind the last command.
-pub fn accept(draft: &mut Transaction<'_>) {
+pub fn accept(draft: &mut Draft<'_>) {
     if is_stale(draft) {
         return scan(draft, AfterScan::Accept);
     }
@@ -183,19 +183,19 @@ pub fn accept(draft: &mut Transaction<'_>) {
 }
 
 /// Has the files that the task's rules name looked at.
-fn scan(draft: &mut Transaction<'_>, then: AfterScan) {
+fn scan(draft: &mut Draft<'_>, then: AfterScan) {
     let number = draft.task.work.scans + 1;
     request::run(draft, Job::Scan { number, then });
 }
 
 /// Whether files that the task names may not be what was seen of them: a command may have written some.
-fn is_stale(draft: &Transaction<'_>) -> bool {
+fn is_stale(draft: &Draft<'_>) -> bool {
     let judging = draft.task.judging();
     draft.task_plan().names_files() && judging.is_some_and(|judging| judging.stale)
 }
 
 /// Only files that the task's rules name are looked at.
-fn needs_scan(draft: &Transaction<'_>) -> bool {
+fn needs_scan(draft: &Draft<'_>) -> bool {
     let task = draft.task_plan();
     // A verification in a worktree is given what was accepted so far when it looks.
     task.names_files()
@@ -208,7 +208,7 @@ fn needs_scan(draft: &Transaction<'_>) -> bool {
 }
 
 /// The files that the task's rules name were looked at. Without its files nobody needs to judge the work.
-fn scanned(draft: &mut Transaction<'_>, then: AfterScan) {
+fn scanned(draft: &mut Draft<'_>, then: AfterScan) {
     if then == AfterScan::Preflight {
         return go_on(draft, StageKey::OUTCOME);
     }
@@ -224,7 +224,7 @@ fn scanned(draft: &mut Transaction<'_>, then: AfterScan) {
 }
 
 /// The files were looked at anew: the stage is asked once more, unless somebody is asked by now.
-fn once_more(draft: &mut Transaction<'_>) {
+fn once_more(draft: &mut Draft<'_>) {
     let is_repeated = draft.task.judging().is_some_and(Judging::is_repeated);
     match open_stage(draft) {
         _ if !is_repeated => {}
@@ -238,7 +238,7 @@ fn once_more(draft: &mut Transaction<'_>) {
 }
 
 /// Asks a stage in a further round, about what there is now.
-fn reopen(draft: &mut Transaction<'_>, key: StageKey, round: u32) {
+fn reopen(draft: &mut Draft<'_>, key: StageKey, round: u32) {
     if let Some(stage) = stage_of(draft, key)
         && open(draft, stage, round)
     {
@@ -248,7 +248,7 @@ fn reopen(draft: &mut Transaction<'_>, key: StageKey, round: u32) {
 
 /// Whether what a stage was shown is not what there is: then its word does not count, and it is asked once more. Where that
 /// happened the second time, the message for a person.
-fn must_be_asked_again(draft: &Transaction<'_>) -> Option<Result<(), &'static str>> {
+fn must_be_asked_again(draft: &Draft<'_>) -> Option<Result<(), &'static str>> {
     let judging = draft.task.judging().filter(|it| !it.changed.is_empty())?;
     Some(if judging.is_repeated() {
         Err("its files changed while it was judged, and again when it was judged once more")
@@ -259,7 +259,7 @@ fn must_be_asked_again(draft: &Transaction<'_>) -> Option<Result<(), &'static st
 
 /// Decides about a judge that was shown files that are not what there is.
 fn shown_something_else(
-    draft: &mut Transaction<'_>,
+    draft: &mut Draft<'_>,
     key: StageKey,
     changed: Result<(), &'static str>,
     speaker: Actor<'_>,
@@ -274,33 +274,33 @@ fn shown_something_else(
 }
 
 /// Says why nothing that was said in a stage counts.
-fn close(draft: &mut Transaction<'_>, stage: StageKey, message: String) {
+fn close(draft: &mut Draft<'_>, stage: StageKey, message: String) {
     draft.emit_own(TaskEvent::StageFailed { stage, message });
 }
 
-fn stage_of<'a>(draft: &Transaction<'a>, key: StageKey) -> Option<&'a StagePlan> {
+fn stage_of<'a>(draft: &Draft<'a>, key: StageKey) -> Option<&'a StagePlan> {
     draft.task_plan().stage(key)
 }
 
-fn open_stage<'d>(draft: &'d Transaction<'_>) -> Option<&'d OpenStage> {
+fn open_stage<'d>(draft: &'d Draft<'_>) -> Option<&'d OpenStage> {
     draft.task.judging()?.stage.as_ref()
 }
 
 /// Concludes a stage by what counts, and goes on behind it where it is content.
-fn concluded(draft: &mut Transaction<'_>, stage: &StagePlan, word: Word<'_>, speaker: Actor<'_>) {
+fn concluded(draft: &mut Draft<'_>, stage: &StagePlan, word: Word<'_>, speaker: Actor<'_>) {
     let next = stages::conclude(stage, draft.view(), word, speaker);
     go_on_with(draft, stage.key(), next);
 }
 
 /// Does what a stage wants, and goes on behind it where it is content.
-fn go_on_with(draft: &mut Transaction<'_>, key: StageKey, next: Next) {
+fn go_on_with(draft: &mut Draft<'_>, key: StageKey, next: Next) {
     if act(draft, key, next) {
         go_on(draft, key);
     }
 }
 
 /// A command ended, or files were looked at.
-pub fn came_back(draft: &mut Transaction<'_>, job: Job, end: &JobEnd) {
+pub fn came_back(draft: &mut Draft<'_>, job: Job, end: &JobEnd) {
     let key = match job {
         Job::Scan { then, .. } => return scanned(draft, then),
         Job::Look(_) => return judge(draft),
@@ -334,14 +334,14 @@ pub fn came_back(draft: &mut Transaction<'_>, job: Job, end: &JobEnd) {
 }
 
 /// The stage that a judge is asked in.
-fn stage_for<'a>(draft: &Transaction<'a>, purpose: Purpose) -> Option<&'a StagePlan> {
+fn stage_for<'a>(draft: &Draft<'a>, purpose: Purpose) -> Option<&'a StagePlan> {
     stage_of(draft, purpose.asked_by()?.0)
 }
 
 /// A judge said something, or could not be asked. What says nothing that counts, or leaves points of an earlier review
 /// without an answer, is asked for once more.
 pub fn answered(
-    draft: &mut Transaction<'_>,
+    draft: &mut Draft<'_>,
     open: &Ask,
     said: Result<&Answer, &str>,
     reply: Option<&ReplyRef>,
@@ -374,13 +374,13 @@ pub fn answered(
 }
 
 /// The first reply of a judge that is asked for the second.
-fn first_reply<'a>(draft: &Transaction<'a>, purpose: Purpose) -> Option<&'a Answer> {
+fn first_reply<'a>(draft: &Draft<'a>, purpose: Purpose) -> Option<&'a Answer> {
     let judging = draft.state.task(draft.id).judging()?;
     judging.seat(purpose)?.first.as_ref()
 }
 
 /// Whether a judge that is asked for a second reply has said something that counts.
-pub fn has_said(draft: &Transaction<'_>, purpose: Purpose) -> bool {
+pub fn has_said(draft: &Draft<'_>, purpose: Purpose) -> bool {
     let said = stage_for(draft, purpose).zip(first_reply(draft, purpose));
     said.is_some_and(|(stage, first)| stages::unfit(stage, draft.view(), Some(purpose), Ok(first)).is_none())
 }
@@ -394,7 +394,7 @@ fn speaker<'r>(open: &Ask, reply: Option<&'r ReplyRef>) -> Actor<'r> {
 
 /// A judge is not independent of the work after all: whatever it says does not count, and asked again it would be answered
 /// by the same model.
-pub fn depends(draft: &mut Transaction<'_>, open: &Ask, reply: &ReplyRef, why: Dependence, now: Timestamp) {
+pub fn depends(draft: &mut Draft<'_>, open: &Ask, reply: &ReplyRef, why: Dependence, now: Timestamp) {
     let who = draft.plan().agent_name(open.agent);
     if open.purpose.seat().is_some() {
         let message = format!("'{who}' is not independent: {why}");
@@ -410,7 +410,7 @@ pub fn depends(draft: &mut Transaction<'_>, open: &Ask, reply: &ReplyRef, why: D
 
 /// Concludes a stage by the word of its only judge, or of its command: the last reply that counts, else the first.
 fn said_alone(
-    draft: &mut Transaction<'_>,
+    draft: &mut Draft<'_>,
     stage: &StagePlan,
     purpose: Option<Purpose>,
     said: Result<&Answer, &str>,
@@ -443,7 +443,7 @@ fn said_alone(
 
 /// Concludes a stage in which nothing that counts was said.
 fn in_vain(
-    draft: &mut Transaction<'_>,
+    draft: &mut Draft<'_>,
     stage: &StagePlan,
     why: String,
     replies: [Option<&Answer>; 2],
@@ -455,7 +455,7 @@ fn in_vain(
 }
 
 /// A seat has come to an end. Once every one has: the stage's verdict.
-fn seat_ended(draft: &mut Transaction<'_>, now: Timestamp) {
+fn seat_ended(draft: &mut Draft<'_>, now: Timestamp) {
     if draft.task.work.asks.iter().any(|open| open.purpose.is_judging()) {
         return deferral::asked_wait(draft, now);
     }
@@ -487,7 +487,7 @@ pub fn judge_disabled(state: &State, id: TaskId) -> bool {
 }
 
 /// Calls off whom the options do not want asked any more, and goes on without them. Whether there was anybody.
-pub fn call_off_in_vain(draft: &mut Transaction<'_>) -> bool {
+pub fn call_off_in_vain(draft: &mut Draft<'_>) -> bool {
     let Some(at) = asked_in_vain(draft.state, draft.id) else {
         return false;
     };

@@ -9,7 +9,7 @@ use crate::engine::event::TaskEvent;
 use crate::engine::payload::Asked;
 use crate::engine::state::{End, Hold, Known};
 
-use super::transaction::Transaction;
+use super::draft::Draft;
 use super::{admission, holds, pipeline, request};
 
 /// Tool calls from which on a turn was work, whatever it said at its end.
@@ -17,7 +17,7 @@ const TOOL_CALLS_OF_WORK: u32 = 5;
 
 /// A turn ended well: what it said is a question, or that what it was told does not hold, or it is judged.
 pub fn or_go_on(
-    draft: &mut Transaction<'_>,
+    draft: &mut Draft<'_>,
     asked: Option<&Asked>,
     broken: Option<&BrokenAssumption>,
     now: Timestamp,
@@ -34,37 +34,37 @@ pub fn or_go_on(
 }
 
 /// What an agent asks in so many words: whoever is asked hears from it too what does not hold.
-pub fn asks<'a>(draft: &Transaction<'_>, asked: Option<&'a Asked>) -> Option<&'a Asked> {
+pub fn asks<'a>(draft: &Draft<'_>, asked: Option<&'a Asked>) -> Option<&'a Asked> {
     asked.filter(|asked| !asked.detected && (asked.call.is_some() || !is_used_up(draft)))
 }
 
-fn is_used_up(draft: &Transaction<'_>) -> bool {
+fn is_used_up(draft: &Draft<'_>) -> bool {
     let most = draft.plan().rules.settings.max_question_rounds;
     let rounds = draft.task.dialog.as_deref().map_or(0, |dialog| dialog.rounds);
     rounds >= most
 }
 
-fn judge(draft: &mut Transaction<'_>) {
+fn judge(draft: &mut Draft<'_>) {
     draft.enter(Status::Review);
     pipeline::begin(draft);
 }
 
 /// Whether work was seen: then what was said at its end is no reason to wait.
-fn has_worked(draft: &Transaction<'_>) -> bool {
+fn has_worked(draft: &Draft<'_>) -> bool {
     let evidence = &draft.task.course.evidence;
     let calls = draft.task.attempt.calls.known();
     evidence.changed == Known::Yes || calls.is_some_and(|calls| calls.calls >= TOOL_CALLS_OF_WORK)
 }
 
 /// The agent that answers instead of a person. Nobody answers itself.
-fn orchestrator(draft: &Transaction<'_>) -> Option<AgentId> {
+fn orchestrator(draft: &Draft<'_>) -> Option<AgentId> {
     let orchestrator = draft.plan().rules.orchestrator;
     orchestrator.filter(|agent| *agent != draft.task_plan().agent)
 }
 
 /// Decides by the orchestrator's word whether an output is a question. Without that word only an explicit
 /// question counts.
-pub fn confirmed(draft: &mut Transaction<'_>, answer: Result<&Answer, &str>, now: Timestamp) {
+pub fn confirmed(draft: &mut Draft<'_>, answer: Result<&Answer, &str>, now: Timestamp) {
     let asked = draft
         .task
         .dialog
@@ -76,7 +76,7 @@ pub fn confirmed(draft: &mut Transaction<'_>, answer: Result<&Answer, &str>, now
     }
 }
 
-fn pose(draft: &mut Transaction<'_>, asked: &Asked, now: Timestamp) {
+fn pose(draft: &mut Draft<'_>, asked: &Asked, now: Timestamp) {
     draft.emit_own(TaskEvent::Question {
         question: asked.text.clone(),
         detected: asked.detected,
@@ -90,12 +90,12 @@ fn pose(draft: &mut Transaction<'_>, asked: &Asked, now: Timestamp) {
 }
 
 /// How long a person's word about a tool call of a task's agent is waited for.
-pub fn patience(draft: &Transaction<'_>) -> Option<Millis> {
+pub fn patience(draft: &Draft<'_>) -> Option<Millis> {
     let agent = draft.plan().agent(draft.task_plan().agent);
     agent.spec.permissions.timeout
 }
 
-fn ask_person(draft: &mut Transaction<'_>, now: Timestamp) {
+fn ask_person(draft: &mut Draft<'_>, now: Timestamp) {
     let dialog = draft.task.dialog.as_deref();
     let open = dialog.and_then(|dialog| dialog.open.clone()).unwrap_or_default();
     let (reason, expires, message) = match dialog.and_then(|dialog| dialog.call) {
@@ -117,7 +117,7 @@ fn ask_person(draft: &mut Transaction<'_>, now: Timestamp) {
 
 /// The agent says that what it was told does not hold (section 17). No number of attempts mends that, so a person is asked
 /// before its work is judged. Their yes has it judged as it is; it is no word about the work.
-fn raise(draft: &mut Transaction<'_>, broken: &BrokenAssumption) {
+fn raise(draft: &mut Draft<'_>, broken: &BrokenAssumption) {
     let because = "its agent says that what it was told does not hold";
     let message = format!(
         "{because} ({}): {:?}; approve to have its work judged as it is, reject to send it back with your reason",
@@ -132,7 +132,7 @@ fn raise(draft: &mut Transaction<'_>, broken: &BrokenAssumption) {
 }
 
 /// The orchestrator answered, or a person must.
-pub fn answered(draft: &mut Transaction<'_>, agent: AgentId, answer: Result<&Answer, &str>, now: Timestamp) {
+pub fn answered(draft: &mut Draft<'_>, agent: AgentId, answer: Result<&Answer, &str>, now: Timestamp) {
     match answer {
         Ok(Answer::Text(answer)) => {
             let by = draft.plan().agent_name(agent).to_owned();
@@ -144,7 +144,7 @@ pub fn answered(draft: &mut Transaction<'_>, agent: AgentId, answer: Result<&Ans
 
 /// The answer is taken: the agent goes on in a new turn of its attempt, at once where there is room for it. A task that
 /// waited for a person gave up its slot.
-pub fn take(draft: &mut Transaction<'_>, answer: &str, by: &str, number: Option<u32>) {
+pub fn take(draft: &mut Draft<'_>, answer: &str, by: &str, number: Option<u32>) {
     draft.emit_own(TaskEvent::Answered {
         answer: answer.to_owned(),
         by: by.to_owned(),

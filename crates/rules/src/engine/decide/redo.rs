@@ -13,8 +13,8 @@ use crate::mission::Plan;
 
 use super::audit;
 use super::delegation::handed_down;
+use super::draft::Draft;
 use super::fixups;
-use super::transaction::Transaction;
 
 /// Failed tasks become pending, as many as one record holds: those that failed only because a dependency did, too. What a
 /// fixup mends or has mended is not touched; one that failed is taken back, for the task itself is tried again.
@@ -106,7 +106,7 @@ pub fn withdraw(state: &State, id: TaskId, why: &str) -> Vec<Event> {
     // It was sent back and its next attempt has not begun: that attempt is the first of the new task. One that has begun,
     // and waits for a slot to go on after an answer, is over: no turn may ever have the name of another one.
     let attempt = task.attempt.number + u32::from(task.attempt.turn > 0);
-    let mut draft = Transaction::new(state, id);
+    let mut draft = Draft::new(state, id);
     draft.emit_own(TaskEvent::AttemptPlanned {
         attempt,
         kind: AttemptKind::Execute,
@@ -116,7 +116,7 @@ pub fn withdraw(state: &State, id: TaskId, why: &str) -> Vec<Event> {
 
 /// Full allowances again; attempt numbers go on.
 pub fn from_the_start(state: &State, id: TaskId, reason: &str) -> Vec<Event> {
-    let mut draft = Transaction::new(state, id);
+    let mut draft = Draft::new(state, id);
     if draft.task.work.turn.is_some() {
         let turn = state.current_turn(id);
         draft.emit(Event::Turn(turn, TurnEvent::Lost));
@@ -127,7 +127,7 @@ pub fn from_the_start(state: &State, id: TaskId, reason: &str) -> Vec<Event> {
 
 /// Lets a task about which something has just been decided begin again: full allowances with an attempt of kind
 /// execute.
-pub fn begin_again(draft: &mut Transaction<'_>, kind: AttemptKind, reason: &str) {
+pub fn begin_again(draft: &mut Draft<'_>, kind: AttemptKind, reason: &str) {
     draft.enter_because(Status::Pending, reason);
     // A task that never began has no attempt to follow.
     if draft.task.attempt.number > 0 {

@@ -8,15 +8,15 @@ use crate::engine::event::{AskEvent, Event, WorkEvent};
 use crate::engine::job::Job;
 use crate::engine::state::Ask;
 
-use super::transaction::Transaction;
+use super::draft::Draft;
 
 /// Asks for work of the task that is neither a turn nor a question to an agent.
-pub fn run(draft: &mut Transaction<'_>, job: Job) {
+pub fn run(draft: &mut Draft<'_>, job: Job) {
     draft.emit(Event::Work(draft.id, WorkEvent::Requested(job)));
 }
 
 /// Puts a call to an agent on record.
-pub fn ask(draft: &mut Transaction<'_>, purpose: Purpose, agent: AgentId) {
+pub fn ask(draft: &mut Draft<'_>, purpose: Purpose, agent: AgentId) {
     let id = AskId {
         task: draft.id,
         number: draft.task.work.asked + 1,
@@ -35,7 +35,7 @@ pub fn ask(draft: &mut Transaction<'_>, purpose: Purpose, agent: AgentId) {
 
 /// Asks for the same once more: the same agent, or one that is asked instead.
 pub fn ask_again(
-    draft: &mut Transaction<'_>,
+    draft: &mut Draft<'_>,
     open: &Ask,
     agent: AgentId,
     strict: Option<String>,
@@ -74,7 +74,7 @@ pub fn ask_again(
 }
 
 /// Ends the wait for an agent that was asked.
-pub fn give_up(draft: &mut Transaction<'_>, open: &Ask, class: FailureClass, message: String) {
+pub fn give_up(draft: &mut Draft<'_>, open: &Ask, class: FailureClass, message: String) {
     draft.emit(Event::Ask(
         open.id,
         AskEvent::Failed {
@@ -91,7 +91,7 @@ pub fn give_up(draft: &mut Transaction<'_>, open: &Ask, class: FailureClass, mes
 }
 
 /// The limits that agents met have reset: they are asked again.
-pub fn ask_limited_again(draft: &mut Transaction<'_>) {
+pub fn ask_limited_again(draft: &mut Draft<'_>) {
     let limited = draft.task.work.asks.iter().filter(|open| open.window.is_some());
     for open in limited.cloned().collect::<Vec<_>>() {
         ask_again(draft, &open, open.agent, open.strict.clone(), None);
@@ -99,7 +99,7 @@ pub fn ask_limited_again(draft: &mut Transaction<'_>) {
 }
 
 /// Nobody waits for the judges that are out: their calls are given up.
-pub fn call_off(draft: &mut Transaction<'_>) {
+pub fn call_off(draft: &mut Draft<'_>) {
     let judges = draft
         .task
         .work

@@ -8,7 +8,7 @@ use crate::engine::fact::LaterSession;
 use crate::engine::state::State;
 use crate::mission::model::AgentMiddleware;
 
-use super::transaction::Transaction;
+use super::draft::Draft;
 use super::{admission, approvals, pipeline, side_effects, turns};
 
 /// A later session: what was in flight is lost unless it was kept, and judges that were missing are asked again. A kept
@@ -49,12 +49,12 @@ pub fn resume(state: &State, resume: &LaterSession, now: Timestamp) -> Vec<Event
         } else if task.hold().is_some_and(is_open) {
             events.extend(approvals::ask_again(state, id));
         } else if task.hold().is_some_and(crate::engine::state::Hold::is_for_judges) {
-            let mut draft = Transaction::new(state, id);
+            let mut draft = Draft::new(state, id);
             draft.enter_because(Status::Review, "the reviewers are asked again");
             admission::queue(&mut draft, Some(StageKey::OUTCOME), "", now);
             events.extend(draft.into_events());
         } else if task.deferral.is_none() {
-            let mut draft = Transaction::new(state, id);
+            let mut draft = Draft::new(state, id);
             pipeline::call_off_in_vain(&mut draft);
             events.extend(draft.into_events());
         }

@@ -11,8 +11,8 @@ use crate::engine::ledger::CallAdmission;
 use crate::engine::state::{RunPhase, State};
 
 use super::admission::{Admission, Work};
-use super::transaction::Transaction;
-use super::{admission, approvals, audit, budget, dependencies, ending, gates, holds, routes};
+use super::draft::Draft;
+use super::{admission, approvals, audit, budget, dependencies, ending, gates, holds, verification_edges};
 
 /// Decides what the state makes due.
 pub fn advance(state: &State, now: Timestamp) -> Vec<Event> {
@@ -82,7 +82,7 @@ fn start_tasks(state: &State) -> Vec<Event> {
         if is_begun {
             // Its verdict may add tasks or end it: nothing else is decided in the same record.
             if events.is_empty() {
-                let mut draft = Transaction::new(state, id);
+                let mut draft = Draft::new(state, id);
                 admission::release(&mut draft);
                 events = draft.into_events();
             }
@@ -103,10 +103,10 @@ fn start_tasks(state: &State) -> Vec<Event> {
         if !events.is_empty() && state.must_look_before(id) {
             break;
         }
-        let mut draft = Transaction::new(state, id);
+        let mut draft = Draft::new(state, id);
         if is_node {
             draft.enter(Status::Assigned);
-            routes::begin(&mut draft);
+            verification_edges::begin(&mut draft);
         } else {
             admission::begin(&mut draft);
         }

@@ -8,16 +8,16 @@ use crate::domain::{TurnId, WaitingReason};
 use crate::engine::event::{Event, TurnEvent};
 use crate::engine::state::{Hold, State};
 
+use super::draft::Draft;
 use super::holds;
-use super::transaction::Transaction;
 
 /// Whether side effects hold a task that is being decided about.
-pub fn is_held(draft: &Transaction<'_>) -> bool {
+pub fn is_held(draft: &Draft<'_>) -> bool {
     draft.task.must_be_allowed(draft.task_plan())
 }
 
 /// Parks the task until a person answers. `why` says what its agent would act again for.
-pub fn hold_back(draft: &mut Transaction<'_>, why: &str) {
+pub fn hold_back(draft: &mut Draft<'_>, why: &str) {
     let message = format!(
         "it has side effects and may have acted already: {why}; approve to let its agent act again, reject to fail it"
     );
@@ -26,7 +26,7 @@ pub fn hold_back(draft: &mut Transaction<'_>, why: &str) {
 
 /// A turn was lost: nobody knows how far it came.
 pub fn turn_lost(state: &State, turn: TurnId) -> Vec<Event> {
-    let mut draft = Transaction::new(state, turn.task);
+    let mut draft = Draft::new(state, turn.task);
     draft.emit(Event::Turn(turn, TurnEvent::Lost));
     if is_held(&draft) {
         hold_back(&mut draft, "its turn was lost, and how far it came is unknown");

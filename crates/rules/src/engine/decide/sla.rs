@@ -6,7 +6,7 @@ use crate::engine::deadline::{DeadlineEvent, DeadlineStep, due};
 use crate::engine::event::{Event, RunEvent, TaskEvent, TurnEvent};
 use crate::engine::state::State;
 
-use super::transaction::Transaction;
+use super::draft::Draft;
 
 /// Appends to a decision what follows from it for deadlines.
 pub fn follow_up(state: &State, mut events: Vec<Event>, now: Timestamp) -> Vec<Event> {
@@ -103,7 +103,7 @@ pub fn passed(state: &State, entity: Option<TaskId>, now: Timestamp) -> Vec<Even
     let tasks = of_mission.into_iter().flatten().chain(entity);
     for id in tasks.filter(|id| !state.task(*id).status().is_terminal()) {
         let whose = if entity.is_some() { "its" } else { "the mission's" };
-        let mut draft = Transaction::new(state, id);
+        let mut draft = Draft::new(state, id);
         draft.fail(
             FailureMode::Deadline,
             format!("{whose} deadline, {}, passed", event.due.to_rfc3339()),

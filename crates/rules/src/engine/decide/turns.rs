@@ -12,7 +12,7 @@ use crate::engine::work::retry::{Again, FailedTry, Retry};
 use crate::mission::model::AgentMiddleware;
 
 use super::conclude;
-use super::transaction::Transaction;
+use super::draft::Draft;
 use super::{budget, deferral, evidence, notify, questions, side_effects};
 
 /// The prompt of the next turn is written: the turn may start.
@@ -31,13 +31,13 @@ pub fn prompt_ready(state: &State, prompt: Prompt) -> Vec<Event> {
     if let Some(events) = budget::holds_back(state, turn) {
         return events;
     }
-    let mut draft = Transaction::new(state, turn.task);
+    let mut draft = Draft::new(state, turn.task);
     start_turn(&mut draft, prompt);
     draft.into_events()
 }
 
 /// Starts the next turn of the current attempt, unless a person must allow it first.
-pub fn start_turn(draft: &mut Transaction<'_>, prompt: Prompt) {
+pub fn start_turn(draft: &mut Draft<'_>, prompt: Prompt) {
     if draft.task.status() == Status::InProgress && side_effects::is_held(draft) {
         return side_effects::hold_back(draft, "its agent would be spoken to once more");
     }
@@ -145,7 +145,7 @@ fn finish_turn(state: &State, mut end: TurnEnd, now: Timestamp) -> Vec<Event> {
     if !chain.has(AgentMiddleware::CostRecording) {
         end.usage = Usage::default();
     }
-    let mut draft = Transaction::new(state, end.turn.task);
+    let mut draft = Draft::new(state, end.turn.task);
     let is_good =
         end.exit.failure.is_none() && end.files.as_ref().is_none_or(|files| files.protected.is_empty());
     if !is_good {
@@ -162,7 +162,7 @@ fn finish_turn(state: &State, mut end: TurnEnd, now: Timestamp) -> Vec<Event> {
     draft.into_events()
 }
 
-fn judge_outcome(draft: &mut Transaction<'_>, end: &TurnEnd, now: Timestamp) {
+fn judge_outcome(draft: &mut Draft<'_>, end: &TurnEnd, now: Timestamp) {
     let protected = end.files.as_ref().map_or(&[][..], |files| &files.protected);
     if !protected.is_empty() {
         return conclude::protected(draft, protected, conclude::BY_TASK);

@@ -4,7 +4,7 @@ use super::*;
 use crate::domain::{BeforeWork, StageKey, TaskId};
 use crate::engine::merging::{Delivery, Merged};
 use crate::engine::payload::Commit;
-use crate::engine::{AskReply, JobEnd, SeenBefore, TurnUpdate};
+use crate::engine::{AskReply, BaselineResult, JobEnd, TurnUpdate};
 use crate::judging::baseline::{BaselineCheck, items};
 use crate::mission::TaskPlan;
 
@@ -507,14 +507,14 @@ fn job_end(state: &State, task: TaskId, job: Job, answer: &Response) -> JobEnd {
     }
 }
 
-fn said_before(plan: &TaskPlan, answer: &Response) -> Vec<SeenBefore> {
+fn said_before(plan: &TaskPlan, answer: &Response) -> Vec<BaselineResult> {
     let mark = match answer {
         Response::Before(mark) => *mark,
         _ => 0,
     };
     let seen = |(at, item): (u32, BaselineCheck)| {
         let said = mark >> (2 * at % 64) & 3;
-        SeenBefore {
+        BaselineResult {
             key: item.key,
             before: match said {
                 1 => BeforeWork::Green,

@@ -21,7 +21,7 @@ pub fn open(checks: &[Check]) -> Next {
 pub const FLAKY: &str = "flaky: ";
 
 /// Says of which checks that passed it took reruns (semantics, section 24).
-pub fn told_flaky<'a>(report: &mut StageReport, ran: impl Iterator<Item = (&'a Check, &'a CheckResult)>) {
+pub fn note_flaky<'a>(report: &mut StageReport, ran: impl Iterator<Item = (&'a Check, &'a CheckResult)>) {
     for (check, result) in ran.filter(|(_, result)| result.passed && result.reruns > 0) {
         let (label, times) = (check.told_label(), result.reruns);
         let text = format!("{FLAKY}`{label}` passed only when it ran again, after {times} failed run(s)");
@@ -49,7 +49,7 @@ pub fn conclude(view: View<'_>) -> Next {
     failed.retain(|finding| seen.insert(finding.description.clone()));
     let passes = failed.is_empty();
     let mut report = view.judged(KEY, passes, Cause::Checks);
-    told_flaky(&mut report, view.work().checks().iter().zip(results));
+    note_flaky(&mut report, view.work().checks().iter().zip(results));
     if passes {
         return Next::Pass(Some(report));
     }

@@ -10,10 +10,11 @@ use crate::domain::{AgentId, Cause, Finding, Purpose, SeatPlace, Severity, Stage
 use crate::engine::mark::Mark;
 use crate::engine::state::{Seat, SeatState, State};
 use crate::mission::eligibility::{excluded, named};
-use crate::mission::model::{PanelMode, Review};
+use crate::mission::model::Review;
 use crate::mission::{Judge, Plan};
 
-use super::view::{Next, Request, View, names};
+use super::panel::ask_round;
+use super::view::{Next, View, names};
 
 pub const KEY: StageKey = StageKey::JUDGE;
 
@@ -21,9 +22,6 @@ pub const KEY: StageKey = StageKey::JUDGE;
 pub fn panel_rounds(plan: &Plan) -> u64 {
     u64::from(plan.rules.settings.max_assessment_retries) + 1
 }
-
-/// Seats of an adaptive panel that are always asked.
-pub const FIRST_SEATS: usize = 2;
 
 pub fn open(view: View<'_>) -> Next {
     if let Some(rejections) = rejections(view.state, view.id) {
@@ -85,45 +83,6 @@ pub fn nobody_may(view: View<'_>) -> String {
         ),
     };
     format!("nobody may review this work: {why}")
-}
-
-/// Opens a round: every seat is asked at once, each in a context of its own; of an adaptive panel only the first.
-fn ask_round(view: View<'_>) -> Next {
-    let seats = view.seats();
-    let at_once = if is_adaptive(view.plan(), view.id) {
-        FIRST_SEATS.min(seats.len())
-    } else {
-        seats.len()
-    };
-    let round = view.task.attempt.rounds + 1;
-    let asked = seats[..at_once].iter().enumerate();
-    Next::Open(
-        asked
-            .map(|(seat, agent)| ask_seat(view, round, seat, *agent))
-            .collect(),
-    )
-}
-
-pub fn ask_seat(view: View<'_>, round: u32, seat: usize, agent: AgentId) -> Request {
-    let place = SeatPlace {
-        attempt: view.task.attempt.number,
-        round,
-        seat: u32::try_from(seat).expect("the loader limits the seats of a panel"),
-    };
-    Request::Ask(Purpose::Score(place), agent)
-}
-
-/// Whether a panel asks its later seats only while they could change the verdict. Where anything else consumes the score
-/// (a gate's minScore, the mission's threshold, `referBelow`, a fit to labelled work) every seat has its say.
-pub fn is_adaptive(plan: &Plan, task: TaskId) -> bool {
-    let gates = plan.gates_after.of(task);
-    plan.task(task).panel().is_some_and(|panel| {
-        panel.mode == PanelMode::Adaptive
-            && panel.refer_below.is_none()
-            && panel.calibrated.is_none()
-            && plan.rules.quality_threshold.is_none()
-            && gates.iter().all(|gate| plan.gate(*gate).min_score.is_none())
-    })
 }
 
 /// The findings about judges that were asked instead of somebody else, which is never silent.

@@ -44,14 +44,14 @@ use crate::mission::model::Adapter;
 use crate::mission::{Judge, Plan, StagePlan};
 
 pub use checks::FLAKY;
-pub(super) use checks::told_flaky;
+pub(super) use checks::note_flaky;
 pub(super) use judge::panel_rounds;
 use judge::seat_at;
-pub use preflight::{asks_what_it_said, nothing_to_do, told_of_nothing};
+pub use preflight::{asks_what_it_said, nothing_to_do, signs_of_no_work};
 pub(super) use preflight::{lacks_files, untouched};
 pub use prior::prior_points;
 pub(super) use proof::weigh as weigh_proof;
-pub use tests_changed::told as told_of_tests;
+pub use tests_changed::findings_of_tests;
 pub(super) use tests_changed::{accepted as weigh_accepted_tests, sends_back, weigh as weigh_tests};
 pub(super) use view::{Actor, Next, Request, View, Word, names};
 

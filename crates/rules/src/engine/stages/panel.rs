@@ -1,15 +1,59 @@
 //! What the seats of a panel say together (semantics, sections 7 and 9).
 
 use crate::domain::{
-    AgentId, Answer, Bar, Cause, DimensionScore, Finding, Points, PriorAnswer, Severity, Verdict,
+    AgentId, Answer, Bar, Cause, DimensionScore, Finding, Points, PriorAnswer, Purpose, SeatPlace, Severity,
+    TaskId, Verdict,
 };
 use crate::engine::state::Seat;
 use crate::judging::consensus::{SeatScores, is_decided, is_unsure, merge};
-use crate::mission::Panel;
+use crate::mission::model::PanelMode;
+use crate::mission::{Panel, Plan};
 
-use super::judge::{FIRST_SEATS, KEY, ask_seat, fallbacks, no_verdict};
+use super::judge::{KEY, fallbacks, no_verdict};
 use super::prior::{carry_on, open_points};
-use super::view::{Next, View, names};
+use super::view::{Next, Request, View, names};
+
+/// Seats of an adaptive panel that are always asked.
+const FIRST_SEATS: usize = 2;
+
+/// Opens a round: every seat is asked at once, each in a context of its own; of an adaptive panel only the first.
+pub fn ask_round(view: View<'_>) -> Next {
+    let seats = view.seats();
+    let at_once = if is_adaptive(view.plan(), view.id) {
+        FIRST_SEATS.min(seats.len())
+    } else {
+        seats.len()
+    };
+    let round = view.task.attempt.rounds + 1;
+    let asked = seats[..at_once].iter().enumerate();
+    Next::Open(
+        asked
+            .map(|(seat, agent)| ask_seat(view, round, seat, *agent))
+            .collect(),
+    )
+}
+
+fn ask_seat(view: View<'_>, round: u32, seat: usize, agent: AgentId) -> Request {
+    let place = SeatPlace {
+        attempt: view.task.attempt.number,
+        round,
+        seat: u32::try_from(seat).expect("the loader limits the seats of a panel"),
+    };
+    Request::Ask(Purpose::Score(place), agent)
+}
+
+/// Whether a panel asks its later seats only while they could change the verdict. Where anything else consumes the score
+/// (a gate's minScore, the mission's threshold, `referBelow`, a fit to labelled work) every seat has its say.
+fn is_adaptive(plan: &Plan, task: TaskId) -> bool {
+    let gates = plan.gates_after.of(task);
+    plan.task(task).panel().is_some_and(|panel| {
+        panel.mode == PanelMode::Adaptive
+            && panel.refer_below.is_none()
+            && panel.calibrated.is_none()
+            && plan.rules.quality_threshold.is_none()
+            && gates.iter().all(|gate| plan.gate(*gate).min_score.is_none())
+    })
+}
 
 /// Every seat that was asked has come to an end: another one is asked, or the stage has its verdict.
 pub fn conclude(view: View<'_>, panel: &Panel) -> Next {

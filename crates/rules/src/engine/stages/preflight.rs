@@ -70,7 +70,7 @@ pub fn nothing_to_do(task: &TaskState) -> Option<&str> {
 /// Sentences for judges where no file is another one than before the work, or where its worker says that there
 /// was nothing to do.
 #[must_use]
-pub fn told_of_nothing(plan: &Plan, id: TaskId, task: &TaskState) -> Vec<String> {
+pub fn signs_of_no_work(plan: &Plan, id: TaskId, task: &TaskState) -> Vec<String> {
     let unchanged = undone(plan, id, task).map(|_| "No file is another one than before the work.".to_owned());
     let claim = nothing_to_do(task).map(|why| format!("The worker says that there was nothing to do: {why}"));
     unchanged.into_iter().chain(claim).collect()

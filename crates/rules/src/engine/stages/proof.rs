@@ -113,7 +113,7 @@ fn surprises(view: View<'_>, items: &[BaselineCheck]) -> Vec<Finding> {
 
 /// A check that failed before the work and goes by files that the work made, which nobody asked for.
 fn made(view: View<'_>, item: &BaselineCheck) -> Option<Finding> {
-    let (work, mut all) = (view.work(), view.state.seen_before(view.id).iter());
+    let (work, mut all) = (view.work(), view.state.baseline_results(view.id).iter());
     let seen = all.find(|seen| seen.key == item.key && seen.before == BeforeWork::Red)?;
     let files = seen.lacks.iter();
     let files: Vec<&str> = files

@@ -10,8 +10,8 @@ use crate::domain::{
 use crate::engine::job::Job;
 use crate::engine::mark::Mark;
 use crate::engine::payload::StageReport;
+use crate::judging::findings_verdict::route;
 use crate::judging::prior;
-use crate::judging::stages::route;
 
 use super::prior::{carry_on, open_points};
 use super::view::{Actor, Next, Request, View};

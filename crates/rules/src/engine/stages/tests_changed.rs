@@ -3,16 +3,16 @@
 //! checks, and where the work is accepted.
 
 use crate::domain::{BeforeWork, Cause, Finding, Severity, StageKey, TaskId, Verdict};
-use crate::engine::looks::OldTests;
 use crate::engine::mark::Mark;
 use crate::engine::payload::StageReport;
 use crate::engine::state::TaskState;
 use crate::engine::test_looks::{Look, Looked};
+use crate::engine::tests_touched::OldTests;
 use crate::judging::baseline::{BaselineCheck, items};
 use crate::mission::Plan;
 use crate::mission::model::{BeforeRule, TaskType};
 
-use super::checks::told_flaky;
+use super::checks::note_flaky;
 use super::proof;
 use super::view::View;
 
@@ -25,7 +25,7 @@ const WAYS_OUT: &str = "where that is meant, the mission says so: `mayChangeTest
 /// The report on tests before anybody judges the work. A fail sends the work back as a check does. `None` where
 /// there is nothing.
 pub fn weigh(view: View<'_>) -> Option<Box<StageReport>> {
-    let findings = told(view.plan(), view.id, view.task);
+    let findings = findings_of_tests(view.plan(), view.id, view.task);
     if findings.is_empty() && view.task.attempt.looks.made.is_empty() {
         return None;
     }
@@ -39,7 +39,7 @@ pub fn weigh(view: View<'_>) -> Option<Box<StageReport>> {
     report.findings = findings;
     // It takes the place of what the checks said.
     let results = view.judging().checks.iter().flatten();
-    told_flaky(&mut report, view.work().checks().iter().zip(results));
+    note_flaky(&mut report, view.work().checks().iter().zip(results));
     Some(report)
 }
 
@@ -61,7 +61,7 @@ pub fn accepted(view: View<'_>) -> Option<Box<StageReport>> {
 }
 
 /// All that is said of tests that the work of a task changed or brought, as far as they were looked at.
-pub fn told(plan: &Plan, id: TaskId, task: &TaskState) -> Vec<Finding> {
+pub fn findings_of_tests(plan: &Plan, id: TaskId, task: &TaskState) -> Vec<Finding> {
     let old = old_tests(plan, id, task).map(|(finding, _)| finding);
     let lacking = lacking(plan, id, task);
     let lacking =

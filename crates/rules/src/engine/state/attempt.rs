@@ -3,9 +3,9 @@
 use thin_vec::ThinVec;
 
 use crate::domain::{AgentId, AttemptKind, Edge, Finding, Points, Probe, Stage, TurnId, Verdict};
+use crate::engine::baseline_result::Baseline;
 use crate::engine::mark::Mark;
 use crate::engine::payload::{Commit, FileRef, SessionRef, StageReport, ToolCalls, Usage};
-use crate::engine::seen_before::Baseline;
 use crate::engine::test_looks::TestLooks;
 use crate::judging::touched::TouchedTests;
 

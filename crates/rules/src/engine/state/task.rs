@@ -9,11 +9,11 @@ use crate::domain::{
     Stage, StageKey, Status, TaskId, Timestamp, TurnId, Verdict,
 };
 use crate::engine::audit::{Acceptance, AfterScan};
+use crate::engine::baseline_result::BaselineResult;
 use crate::engine::dialog::Dialog;
 use crate::engine::job::Job;
 use crate::engine::mark::Mark;
 use crate::engine::payload::{CheckResult, Deferral, DeferralReason, FileFact, FileRef, StageReport, Way};
-use crate::engine::seen_before::SeenBefore;
 use crate::engine::work::retry::Tries;
 use crate::judging::baseline::{BaselineCheck, CheckPlace};
 use crate::mission::SubTask;
@@ -514,7 +514,7 @@ impl TaskState {
     }
 
     /// The recorded result of a check of the task before the work.
-    pub fn seen_before(&self, item: &BaselineCheck) -> Option<&SeenBefore> {
+    pub fn baseline_result(&self, item: &BaselineCheck) -> Option<&BaselineResult> {
         let baseline = self.course.baseline.as_deref()?;
         baseline.checks.iter().find(|seen| seen.key == item.key)
     }

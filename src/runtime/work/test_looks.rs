@@ -10,7 +10,7 @@ use crate::executor::runner::CommandOwner;
 use crate::executor::task_command::TaskCommands;
 use crate::store::SpoolName;
 use rules::domain::{BeforeWork, Digest, TurnId};
-use rules::engine::{JobEnd, Look, Looked, SeenBefore, State};
+use rules::engine::{BaselineResult, JobEnd, Look, Looked, State};
 
 use super::context::{JobOrder, WorkContext, blocking};
 use crate::runtime::isolation::git::refused;
@@ -20,7 +20,7 @@ use crate::runtime::isolation::worktrees::{Sides, Worktrees};
 const CONTROL: &str = "control";
 
 /// Tests that were put in the place of others, and what the commands say there.
-type Ran = (Vec<Box<str>>, Vec<SeenBefore>);
+type Ran = (Vec<Box<str>>, Vec<BaselineResult>);
 
 /// One look that is made.
 struct LookAt {

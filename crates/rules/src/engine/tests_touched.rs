@@ -1,12 +1,12 @@
 //! What the state knows of tests that the work of a task changed (semantics, section 24). When they are looked at is in
-//! `decide::looks`, what follows in `stages::tests_changed`.
+//! `decide::test_looks`, what follows in `stages::tests_changed`.
 
 use crate::domain::{BeforeWork, Digest, TaskId};
 use crate::judging::touched::{TouchedTests, is_wanted};
 use crate::mission::Plan;
 use crate::mission::model::TaskType;
 
-use super::seen_before::SeenBefore;
+use super::baseline_result::BaselineResult;
 use super::state::{FileSnapshot, FirstNoted, State, TaskState};
 use super::test_looks::Look;
 
@@ -16,7 +16,7 @@ pub enum OldTests<'a> {
     /// The tests pass on the work as they were, or the work touched none.
     Fine,
     /// The tests fail on the work; the value is their result.
-    Red(&'a SeenBefore),
+    Red(&'a BaselineResult),
     /// Nobody can tell: why.
     Unknown(&'a str),
 }

@@ -8,17 +8,17 @@ use std::collections::BTreeSet;
 
 use crate::domain::{AttemptKind, Cause, Edge, FailureMode, StageKey, Status, TaskId, Verdict};
 use crate::engine::event::{Event, TaskEvent};
-use crate::engine::routes::leaving;
 use crate::engine::state::State;
+use crate::engine::verification_edges::leaving;
 use crate::mission::Route;
 
 use super::conclude;
+use super::draft::Draft;
 use super::redo::{begin_again, built_on, from_the_start, withdraw, withdrawn};
-use super::transaction::Transaction;
 use super::{fixups, pipeline};
 
 /// A verification starts: there is nothing to do before it is judged.
-pub fn begin(draft: &mut Transaction<'_>) {
+pub fn begin(draft: &mut Draft<'_>) {
     if draft.task.status() != Status::Assigned {
         draft.enter(Status::Assigned);
     }
@@ -32,7 +32,7 @@ pub fn begin(draft: &mut Transaction<'_>) {
 
 /// Decides about a verification that an edge led to and of whose work none is part of the run. That is no
 /// verdict about any work.
-fn judges_nothing(draft: &mut Transaction<'_>) {
+fn judges_nothing(draft: &mut Draft<'_>) {
     let Some(route) = draft.plan().route(draft.id) else {
         return;
     };
@@ -52,7 +52,7 @@ fn judges_nothing(draft: &mut Transaction<'_>) {
 }
 
 /// The work is accepted, or its verdict leads on all the same: the verification is about to be done.
-pub fn take(draft: &mut Transaction<'_>, edge: Edge) {
+pub fn take(draft: &mut Draft<'_>, edge: Edge) {
     let Some(route) = draft.plan().route(draft.id) else {
         return;
     };
@@ -69,7 +69,7 @@ pub fn take(draft: &mut Transaction<'_>, edge: Edge) {
 
 /// Whether the verdict of a verification that judges once more is another one than before: then it fails, for what was
 /// built on its first verdict stays (section 6).
-pub fn turns(draft: &mut Transaction<'_>, edge: Edge) -> bool {
+pub fn turns(draft: &mut Draft<'_>, edge: Edge) -> bool {
     let Some(before) = draft.task.edge().filter(|before| *before != edge) else {
         return false;
     };
@@ -80,7 +80,7 @@ pub fn turns(draft: &mut Transaction<'_>, edge: Edge) -> bool {
 }
 
 /// The work is not good: it is done again, or the mission goes on as `onFail` says.
-pub fn failed(draft: &mut Transaction<'_>, route: &Route) {
+pub fn failed(draft: &mut Draft<'_>, route: &Route) {
     if turns(draft, Edge::Fail) {
         return;
     }
@@ -98,7 +98,7 @@ pub fn failed(draft: &mut Transaction<'_>, route: &Route) {
 }
 
 /// Whether the work is good could not be told.
-pub fn referred(draft: &mut Transaction<'_>, route: &Route, cause: Cause, message: &str) {
+pub fn referred(draft: &mut Draft<'_>, route: &Route, cause: Cause, message: &str) {
     if turns(draft, Edge::Refer) {
         return;
     }
@@ -110,7 +110,7 @@ pub fn referred(draft: &mut Transaction<'_>, route: &Route, cause: Cause, messag
 }
 
 /// Has the work done again with everything that was built on it, this verification included, within `maxVisits`.
-fn send_back(draft: &mut Transaction<'_>, route: &Route) {
+fn send_back(draft: &mut Draft<'_>, route: &Route) {
     let (state, id, target) = (draft.state, draft.id, route.fail);
     let visit = draft.task.course.visits + 1;
     if visit >= route.max_visits {

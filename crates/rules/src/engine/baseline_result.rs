@@ -8,7 +8,7 @@ use super::payload::is_default;
 
 /// The result of a task's check before the work on it began.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct SeenBefore {
+pub struct BaselineResult {
     /// The digest of what the check does.
     #[serde(rename = "k")]
     pub key: Digest,
@@ -31,7 +31,7 @@ pub struct SeenBefore {
 /// The longest reason that is kept, in characters.
 const LONGEST_REASON: usize = 500;
 
-impl SeenBefore {
+impl BaselineResult {
     /// Why nobody looks where others work.
     pub const TURN_NEAR: &str = "another turn was at work in its folder";
 
@@ -70,5 +70,5 @@ pub struct Baseline {
     /// The commit that a task in a worktree began with; `None` elsewhere.
     pub on: Option<Box<str>>,
     /// The results of the checks.
-    pub checks: Box<[SeenBefore]>,
+    pub checks: Box<[BaselineResult]>,
 }

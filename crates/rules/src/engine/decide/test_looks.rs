@@ -6,11 +6,11 @@ use crate::engine::payload::StageReport;
 use crate::engine::stages;
 use crate::engine::test_looks::Look;
 
+use super::draft::Draft;
 use super::request;
-use super::transaction::Transaction;
 
 /// Makes what is to be looked at before anybody judges the work. Whether judges must wait for it.
-pub fn come_first(draft: &mut Transaction<'_>) -> bool {
+pub fn come_first(draft: &mut Draft<'_>) -> bool {
     let open = draft.task.attempt.looks.open;
     let is_over = is_over(draft);
     let look = open.or_else(|| next(draft)).filter(|_| !is_over);
@@ -21,17 +21,17 @@ pub fn come_first(draft: &mut Transaction<'_>) -> bool {
 }
 
 /// The report on the looks at tests, once they are made; it is told once.
-pub fn meaning(draft: &Transaction<'_>) -> Option<Box<StageReport>> {
+pub fn meaning(draft: &Draft<'_>) -> Option<Box<StageReport>> {
     stages::weigh_tests(draft.view()).filter(|_| !is_over(draft))
 }
 
 /// Whether nothing of the attempt is looked at any more: it was told, or a person has accepted it.
-fn is_over(draft: &Transaction<'_>) -> bool {
+fn is_over(draft: &Draft<'_>) -> bool {
     draft.task.attempt.looks.told || draft.task.attempt.accepted.is_some()
 }
 
 /// The look that is to be made now.
-fn next(draft: &Transaction<'_>) -> Option<Look> {
+fn next(draft: &Draft<'_>) -> Option<Look> {
     let touched = draft.task.course.evidence.tests.as_deref()?;
     let changes_tests = !touched.old.is_empty() || !touched.new.is_empty();
     if !changes_tests || !draft.task.can_look(draft.plan(), draft.id) {

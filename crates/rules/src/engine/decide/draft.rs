@@ -1,7 +1,7 @@
 //! Deciding about one task in several steps.
 //!
 //! A decision often takes several steps, each of which depends on the one before: the last check passed, so the
-//! stage passed, so the reviewers are asked. A [`Transaction`] holds a copy of that one task's state and applies each
+//! stage passed, so the reviewers are asked. A [`Draft`] holds a copy of that one task's state and applies each
 //! event to it as it is emitted, so that later steps read what earlier ones decided. Cost: one small copy.
 
 use crate::domain::{FailureMode, Phase, QualityFlag, Status, TaskId};
@@ -12,7 +12,7 @@ use crate::engine::state::{End, State, TaskState};
 use crate::mission::{AddedTask, Addition, Origin, Plan, TaskPlan};
 
 #[derive(Clone)]
-pub struct Transaction<'a> {
+pub struct Draft<'a> {
     pub state: &'a State,
     pub id: TaskId,
     /// The task as it is after the events emitted so far.
@@ -20,7 +20,7 @@ pub struct Transaction<'a> {
     events: Vec<Event>,
 }
 
-impl<'a> Transaction<'a> {
+impl<'a> Draft<'a> {
     pub fn new(state: &'a State, id: TaskId) -> Self {
         Self {
             state,
