@@ -403,6 +403,11 @@ impl CheckResult {
             reruns: 0,
         }
     }
+
+    /// Whether the check passed only once it was run again.
+    pub fn is_flaky(&self) -> bool {
+        self.passed && self.reruns > 0
+    }
 }
 
 /// A raw reply and what is known about it.

@@ -127,6 +127,12 @@ impl Judging {
     }
 
     fn end(&mut self, job: Job, end: &JobEnd) {
+        if let (Some(merge), Job::Check(_) | Job::PeerCheck(..), JobEnd::Checked(result)) =
+            (&mut self.merge, job, end)
+            && result.is_flaky()
+        {
+            merge.flaky.insert(job, result.clone());
+        }
         match (job, end) {
             (Job::Scan { .. }, JobEnd::Seen { files, hollow }) => {
                 (self.scanning, self.stale) = (false, false);

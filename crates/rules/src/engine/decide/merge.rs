@@ -177,15 +177,16 @@ fn accept(draft: &mut Draft<'_>, commit: &Commit) {
         let text = format!("git ignores {left_out}: that is no part of what was merged");
         report.add(Severity::Info, text);
     }
-    // Where it was merged at once, its checks have been told of.
-    if let Some(judging) = draft.task.judging()
-        && judging.merge.as_ref().is_some_and(|merge| merge.number > 1)
-    {
-        let declared = |task, check: u32| draft.plan().task(task).checks().get(check as usize);
-        let ran = results(draft.id, judging)
-            .filter_map(|((task, check), result)| Some((declared(task, check)?, result?)));
-        stages::note_flaky(&mut report, ran);
-    }
+    let flaky = merging(draft).into_iter().flat_map(|merge| &merge.flaky);
+    let flaky = flaky.filter_map(|(job, result)| {
+        let (task, check) = match *job {
+            Job::Check(check) => (draft.id, check),
+            Job::PeerCheck(peer, check) => (peer, check),
+            _ => return None,
+        };
+        Some((draft.plan().task(task).checks().get(check as usize)?, result))
+    });
+    stages::note_flaky(&mut report, flaky);
     conclude::record(draft, *report);
     conclude::accept(draft, Edge::Pass, None);
 }

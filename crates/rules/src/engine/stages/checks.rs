@@ -22,7 +22,7 @@ pub const FLAKY: &str = "flaky: ";
 
 /// Says of which checks that passed it took reruns (semantics, section 24).
 pub fn note_flaky<'a>(report: &mut StageReport, ran: impl Iterator<Item = (&'a Check, &'a CheckResult)>) {
-    for (check, result) in ran.filter(|(_, result)| result.passed && result.reruns > 0) {
+    for (check, result) in ran.filter(|(_, result)| result.is_flaky()) {
         let (label, times) = (check.told_label(), result.reruns);
         let text = format!("{FLAKY}`{label}` passed only when it ran again, after {times} failed run(s)");
         report.add(Severity::Medium, text);

@@ -248,6 +248,8 @@ pub struct Merging {
     pub landed: bool,
     /// Checks of tasks that have changed the same files, with what each says of merged work.
     pub peers: BTreeMap<(TaskId, u32), Option<CheckResult>>,
+    /// Checks that passed on merged work only when they were run again, in any try, each as it passed last.
+    pub flaky: BTreeMap<Job, CheckResult>,
 }
 
 /// A verdict of a stage of judges.

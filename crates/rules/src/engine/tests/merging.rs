@@ -62,6 +62,56 @@ fn the_flag_of_merged_work_is_that_of_its_first_acceptance() {
 }
 
 #[test]
+fn a_check_of_merged_work_that_passes_only_on_a_rerun_leaves_it_relaxed_however_often_it_is_tried() {
+    let check = ", review: none, expectations: [{type: test, command: y, before: any, reruns: 1}]";
+    let mission = |second: &str, own: &str| {
+        format!(
+            "{second}
+  - {{title: u, assignTo: w, targetFiles: [b]{own}}}
+"
+        )
+    };
+    for (yaml, task, flaky) in [
+        (mission("", check), TASK, Job::Check(0)),
+        (
+            mission(
+                "
+  - {title: first, assignTo: w, targetFiles: [a], review: none, expectations: [{type: test, command: y, before: any, reruns: 1}]}",
+                ", review: none, dependsOn: [first], expectations: [{type: test, command: z, before: any}]",
+            ),
+            TaskId(1),
+            Job::PeerCheck(TASK, 0),
+        ),
+    ] {
+        for beside in 1..4 {
+            let mut simulation = Simulation::new(
+                &format!("name: m\nisolation: worktree\nagents: {{w: {{run: [/bin/true]}}}}\ntasks: {yaml}"),
+                options(),
+            );
+            let (mut merges, mut failed) = (0, false);
+            simulation.run(|state, effect| match effect {
+                Effect::Job { turn, job } if turn.task == task => match job {
+                    Job::Merge(number) if *number <= beside => {
+                        merges = *number;
+                        Response::BesideOthers
+                    }
+                    // Once, in the first try.
+                    job if *job == flaky && merges == 1 && !failed => {
+                        failed = true;
+                        Response::Check(false)
+                    }
+                    _ => good(state, effect),
+                },
+                _ => good(state, effect),
+            });
+            assert!(failed, "{flaky:?} ran on merged work");
+            let flag = simulation.state.task(task).flag();
+            assert_eq!(flag, Some(QualityFlag::Relaxed), "{flaky:?} {beside}");
+        }
+    }
+}
+
+#[test]
 fn a_persons_yes_is_the_review_of_work_however_often_it_is_merged() {
     for keys in [
         ", onExhausted: refer",

@@ -176,5 +176,5 @@ fn large_missions_have_no_quadratic_corner() {
     assert_eq!(waves(&large).into_iter().max(), Some(19_999));
     let circle = with_tasks(&tasks).replace("dependsOn: []", "dependsOn: [t19999]");
     assert!(codes(&circle).iter().all(|code| *code == "Q0404"));
-    assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
+    assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
 }
