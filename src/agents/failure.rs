@@ -62,28 +62,17 @@ pub struct ErrorAnswer<'a> {
 
 /// Codes with which providers say that money or quota is used up, under whatever status.
 const SPEND_CODES: &[&str] = &[
-    "insufficient_quota",
-    "insufficient_credits",
-    "insufficient_balance",
-    "insufficient_funds",
-    "billing_hard_limit_reached",
-    "billing_not_active",
-    "billing_error",
-    "credit_balance_too_low",
-    "quota_exhausted",
+    "insufficient_quota insufficient_credits insufficient_balance insufficient_funds",
+    "billing_hard_limit_reached billing_not_active billing_error credit_balance_too_low quota_exhausted",
     "billing_disabled",
 ];
 
 /// Codes of a limit that resets at some moment.
-const WINDOW_CODES: &[&str] = &["usage_limit_reached", "usage_limit_exceeded"];
+const WINDOW_CODES: &[&str] = &["usage_limit_reached usage_limit_exceeded"];
 
 /// Codes with which providers say that what they were asked is too long.
-const LENGTH_CODES: &[&str] = &[
-    "context_length_exceeded",
-    "context_too_long",
-    "context_window_exceeded",
-    "context_overflow_error",
-];
+const LENGTH_CODES: &[&str] =
+    &["context_length_exceeded context_too_long context_window_exceeded context_overflow_error"];
 
 /// Codes that say what the status does not, where the status is that of a success or of any bad request, by class.
 const CLASSES_OF_CODES: [(FailureClass, &str); 13] = [
@@ -126,15 +115,9 @@ const CLASSES_OF_CODES: [(FailureClass, &str); 13] = [
     (FailureClass::MissingTargetPath, "missing_target_path"),
 ];
 
-/// Texts of providers that say so without a code, under a status that says nothing.
-const SPEND_TEXT: &str = "credit balance is too low";
-
 /// The class of an answer with an error.
 pub fn classify_answer(answer: &ErrorAnswer) -> FailureClass {
-    let is_one_of = |known: &[&str]| {
-        let mut codes = answer.codes.iter();
-        codes.any(|code| known.iter().any(|known| is_code(code, known)))
-    };
+    let is_one_of = |known| has_code(answer.codes, known);
     if is_one_of(WINDOW_CODES) {
         return FailureClass::UsageWindow;
     }
@@ -156,7 +139,13 @@ pub fn classify_answer(answer: &ErrorAnswer) -> FailureClass {
     }
     match answer.status {
         402 => FailureClass::ProviderSpendLimit,
-        400 if answer.message.to_ascii_lowercase().contains(SPEND_TEXT) => FailureClass::ProviderSpendLimit,
+        400 if answer
+            .message
+            .to_ascii_lowercase()
+            .contains("credit balance is too low") =>
+        {
+            FailureClass::ProviderSpendLimit
+        }
         401 | 403 => FailureClass::ProviderAuth,
         408 | 504 => FailureClass::Timeout,
         429 => FailureClass::RateLimited,
@@ -190,12 +179,17 @@ fn is_code(code: &str, known: &str) -> bool {
     letters(code) == letters(known)
 }
 
+/// Whether one of the codes is known; the known ones stand in lines, with spaces between them.
+fn has_code(codes: &[&str], known: &[&str]) -> bool {
+    let mut known = known.iter().flat_map(|line| line.split_whitespace());
+    known.any(|known| codes.iter().any(|code| is_code(code, known)))
+}
+
 /// The class that the codes alone tell.
 fn class_of_codes(codes: &[&str]) -> FailureClass {
-    let is_told = |known: &str| codes.iter().any(|code| is_code(code, known));
     let told = CLASSES_OF_CODES
         .iter()
-        .find(|(_, known)| known.split_whitespace().any(is_told));
+        .find(|(_, known)| has_code(codes, &[known]));
     told.map_or(FailureClass::Unknown, |(class, _)| *class)
 }
 

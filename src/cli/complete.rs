@@ -19,7 +19,7 @@ use crate::runtime::{newest, operator_key, recover};
 use crate::store::{RunFolder, StateFolder};
 use rules::domain::{OutcomeClass, RunId, WaitingReason};
 use rules::engine::State;
-use rules::mission::{self, Code, FileKind, field_doc, json_schema};
+use rules::mission::{self, Code, FileKind, field_doc, first_line, json_schema};
 use supervisor::files::read_regular;
 
 use super::args::LATEST;
@@ -270,7 +270,7 @@ impl Completion {
     }
 
     fn new(value: &str, says: &str) -> Self {
-        let says = sanitize(says.lines().next().unwrap_or_default());
+        let says = sanitize(first_line(says));
         Self {
             value: value.to_owned(),
             says: Some(says.chars().take(SHOWN).collect()),

@@ -13,7 +13,7 @@ use crate::runtime::{
 };
 use rules::engine::{State, judging_agents};
 use rules::judging::protected::named_by_judging;
-use rules::mission::{self, Report, RunOptions};
+use rules::mission::{self, Report, RunOptions, first_line};
 
 use super::args::ReviewFlags;
 use super::calibration;
@@ -138,13 +138,13 @@ fn unseen(state: &State) -> Option<String> {
         words.any(|word| ["make", "npm", "npx", "yarn", "pnpm", "just"].contains(&word))
     };
     let found = commands.filter(calls).min()?;
-    Some(found.lines().next().unwrap_or_default().to_owned())
+    Some(first_line(&found).to_owned())
 }
 
 fn protection_words(protected: &[ProtectedFile], unseen: Option<&str>) -> String {
     let mut text = String::new();
     for file in protected {
-        let command = file.command.lines().next().unwrap_or_default();
+        let command = first_line(&file.command);
         let line = format!(
             "  note: {} is protected, for `{command}` names it; a task that is to change it names it in `targetFiles`",
             file.path

@@ -126,7 +126,7 @@ mod tests {
     use super::*;
     use crate::agents::failure::Moment;
     use crate::executor::command::CommandOutputs;
-    use rules::mission::preset_of;
+    use rules::mission::{first_line, preset_of};
     use supervisor::ChildExit;
 
     /// What was recorded of a real program, as its preset reads it; `None` where nothing was.
@@ -136,7 +136,7 @@ mod tests {
             .join(name)
             .join(mode);
         let code = fs::read_to_string(folder.join("rc")).ok()?;
-        let code = code.lines().next().unwrap_or_default().trim().parse::<i32>().ok();
+        let code = first_line(&code).trim().parse::<i32>().ok();
         let outputs = CommandOutputs {
             stdout: Some(folder.join("stdout")),
             stderr: Some(folder.join("stderr")),

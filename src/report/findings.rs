@@ -6,9 +6,10 @@ use serde::Serialize;
 
 use rules::domain::{Severity, Stage, Status, TaskId};
 use rules::engine::{FLAKY, State};
+use rules::mission::first_line;
 
 use super::documents::{TaskRow, Tasks};
-use super::text::{first_line, sanitize, sanitize_line};
+use super::text::{sanitize, sanitize_line};
 use super::view::{FindingView, RunView, SeverityCounts};
 
 /// Findings of a failed task that a report shows; the rest is counted.

@@ -120,11 +120,6 @@ pub fn columns<R: AsRef<[String]>>(rows: &[R]) -> Vec<String> {
     rows.iter().map(line).collect()
 }
 
-/// The first line of a text.
-pub fn first_line(text: &str) -> &str {
-    text.lines().next().unwrap_or_default()
-}
-
 /// A text of others, as much of it as a person reads in passing. All of it stands where it was recorded.
 pub fn short(text: &str) -> Cow<'_, str> {
     const MOST: usize = 400;

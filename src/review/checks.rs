@@ -9,6 +9,7 @@ use rust_decimal::Decimal;
 
 use rules::domain::Millis;
 use rules::engine::CheckResult;
+use rules::mission::first_line;
 use rules::mission::model::{Check, CommandCheck};
 use rules::mission::shell_line::exited;
 
@@ -53,7 +54,7 @@ pub fn command_result(check: &Check, outcome: &CommandOutcome) -> CheckResult {
             max,
             ..
         } => {
-            let what = format!("metric {name} `{}`", first_line(command));
+            let what = format!("metric {name} `{}`", first_line(command.trim()));
             match failure(&what, command, outcome) {
                 Some(why) => CheckResult::new(false, why, outcome.duration),
                 None => metric(&what, &outcome.output, *min, *max, outcome.duration),
@@ -67,7 +68,7 @@ pub fn command_result(check: &Check, outcome: &CommandOutcome) -> CheckResult {
 
 /// The result of a command that shows something by exit 0 alone; `name` says what kind of command it is.
 pub fn exit_result(name: &str, command: &str, outcome: &CommandOutcome) -> CheckResult {
-    let what = format!("{name} `{}`", first_line(command));
+    let what = format!("{name} `{}`", first_line(command.trim()));
     match failure(&what, command, outcome) {
         Some(why) => CheckResult::new(false, why, outcome.duration),
         None => CheckResult::new(true, format!("{what} exited 0"), outcome.duration),
@@ -107,7 +108,7 @@ fn metric(
     let Some(value) = only_number(output) else {
         let printed = match output.trim() {
             "" => "nothing".to_owned(),
-            text => format!("'{}'", first_line(text)),
+            text => format!("'{}'", first_line(text.trim())),
         };
         return CheckResult::new(
             false,
@@ -182,10 +183,6 @@ fn file_fault(
     let read = file.take(MOST_SEARCHED).read_to_end(&mut bytes);
     let there = read.is_ok() && String::from_utf8_lossy(&bytes).contains(needle);
     (!there).then(|| format!("{path} does not contain '{needle}'"))
-}
-
-fn first_line(text: &str) -> &str {
-    text.trim().lines().next().unwrap_or_default()
 }
 
 #[cfg(test)]

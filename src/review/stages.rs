@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use rules::domain::{Answer, DeclaredVerdict, Finding, Opinion, Severity, ShellFailure, Stage, StageKey};
 use rules::judging::findings_verdict::MOST_FINDINGS;
 
+use rules::mission::first_line;
 use rules::mission::model::Expected;
 use rules::mission::shell_line::exited;
 
@@ -213,7 +214,7 @@ pub enum CommandFault {
 /// When the command itself failed: it never started, could not run what it calls, was killed, or its output is
 /// lost. That says nothing about the work.
 pub fn command_opinion(command: &str, outcome: &CommandOutcome) -> Result<Answer, CommandFault> {
-    let what = format!("`{}`", command.trim().lines().next().unwrap_or_default());
+    let what = format!("`{}`", first_line(command.trim()));
     if let Some(why) = &outcome.not_started {
         return Err(CommandFault::NotStarted(what, why.clone()));
     }

@@ -28,7 +28,7 @@ pub use isolation::run_files::part_of_run;
 pub use isolation::worktrees::{
     begin_worktrees, check_repository, forget_work, restore_work, tidy_worktrees, work_diff,
 };
-pub use outside::calibration_runner::{AskedAs, Judges, Piece, ReviewerReply, form_of_request};
+pub use outside::calibration_runner::{AskedAs, Judges, ReviewerReply, form_of_request};
 pub use outside::operator::{ApplyError, apply_offline, drain, vouch_for};
 pub use outside::replay::{Comparison, Decision, Reading, Replay, replay, said_by_answer};
 pub use outside::settings_files::{CONFIG, SettingsError, settings_files, user_settings};

@@ -276,3 +276,58 @@ fn files_that_change_whenever_they_are_judged_are_put_to_a_person() {
     assert_eq!(standing(&document, "work"), ("done", "clean"));
     task(&document, "work")["findings"].to_string().says(&["out.txt changed after the question was asked"]);
 }
+
+#[test]
+fn a_middle_one_of_regressed_work_that_is_redone_takes_along_what_was_built_on_it() {
+    let writes = |name: &str| format!("echo {name} >> turns; echo {name} >> log.txt");
+    let workspace = Mission::new()
+        .agent("a", writes("a"))
+        .agent("b", writes("b"))
+        .agent("c", writes("c"))
+        .agent("tidy", "test -e seen || rm log.txt; touch seen")
+        .setting("evaluate", false)
+        .setting("baseline", false)
+        .task("a", |t| t.by("a").files(["log.txt"]))
+        .task("b", |t| t.by("b").needs("a").files(["log.txt"]))
+        .task("c", |t| t.by("c").needs("b").files(["log.txt"]))
+        .task("tidy", |t| t.by("tidy").needs("c"))
+        .workspace();
+    let document = workspace.run_json(0, &[]);
+    assert_eq!(attempts(&document, "b"), ["execute", "fix"]);
+    assert_eq!(workspace.lines("turns"), ["a", "b", "c", "a", "b", "c"], "one after the other");
+    let document = workspace.resume_json(0, &["--redo", "b"]);
+    assert_eq!(attempts(&document, "a"), ["execute", "fix"]);
+    assert_eq!(attempts(&document, "b"), ["execute", "fix", "execute"]);
+    assert_eq!(workspace.lines("turns")[6..], ["b", "c"]);
+    // What it is built on is gone as well.
+    std::fs::remove_file(workspace.path("log.txt")).expect("it is there");
+    let document = workspace.resume_json(0, &["--reopen", "--redo", "b"]);
+    assert_eq!(workspace.lines("turns")[8..], ["a", "b", "c"]);
+    assert_eq!(document["audit"], "held");
+    for name in ["a", "b", "c", "tidy"] {
+        assert_eq!(standing(&document, name).0, "done", "{name}");
+    }
+}
+
+#[test]
+fn a_file_that_work_under_redo_had_written_last_is_nobodys_change() {
+    let writes = |name: &str| format!("echo {name} >> log.txt");
+    let workspace = Mission::new()
+        .agent("a", writes("a"))
+        .agent("b", writes("b"))
+        .setting("evaluate", false)
+        .task("a", |t| t.by("a").files(["log.txt"]))
+        .task("b", |t| t.by("b").needs("a").files(["log.txt"]))
+        .workspace();
+    workspace.run_json(0, &[]);
+    workspace.resume_json(0, &["--redo", "b"]);
+    assert_eq!(workspace.lines("log.txt"), ["a", "b", "b"]);
+    // What somebody else writes meanwhile is told as before.
+    std::fs::write(workspace.path("log.txt"), "else\n").expect("it can be written");
+    let document = workspace.resume_json(5, &["--redo", "b"]);
+    assert_eq!(standing(&document, "a").0, "done");
+    assert!(
+        document["warnings"].to_string().contains("log.txt changed between session 2 and session 3"),
+        "{document:#}"
+    );
+}

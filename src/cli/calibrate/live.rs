@@ -24,7 +24,7 @@ use crate::cli::project::current_dir;
 use crate::cli::screen::Screen;
 use crate::cli::session::fork_supervisor;
 use crate::executor::error::WorkError;
-use crate::runtime::{AskedAs, EnvironmentProblem, Judges, Piece, ReviewerReply};
+use crate::runtime::{AskedAs, EnvironmentProblem, Judges, ReviewerReply};
 use rules::domain::AgentId;
 use rules::judging::calibration::{Collector, ReviewerView, shown};
 use rules::mission::model::Adapter;
@@ -93,7 +93,7 @@ struct LiveRow {
     /// The line of the row in the file of labels.
     number: u64,
     value: Value,
-    piece: Piece,
+    piece: ReviewerView,
 }
 
 fn not_to_be_had(problems: &[EnvironmentProblem]) -> Failure {
@@ -106,7 +106,7 @@ fn open_questions(
     jury: &Judges,
     rows: &[LiveRow],
     asked: &mut [AskedRow],
-) -> (Vec<(usize, Piece)>, Vec<QuestionKey>) {
+) -> (Vec<(usize, ReviewerView)>, Vec<QuestionKey>) {
     let mut questions = Vec::new();
     let mut places = Vec::new();
     for (at, row) in rows.iter().enumerate() {
@@ -308,15 +308,6 @@ impl LiveReplies<'_> {
     }
 }
 
-fn piece(shown: ReviewerView) -> Piece {
-    Piece {
-        task: shown.task,
-        criteria: shown.criteria,
-        work: shown.work,
-        dimensions: shown.dimensions,
-    }
-}
-
 /// The agents that may be asked, and the folder that their programs are relative to.
 pub fn plan(arguments: &Calibrate, screen: &Screen) -> Result<(Arc<Plan>, PathBuf), Failure> {
     let mut options = options_with_config()?;
@@ -372,7 +363,7 @@ fn rows(path: &Path) -> Result<Vec<LiveRow>, Failure> {
         rows.push(LiveRow {
             number,
             value,
-            piece: piece(shown),
+            piece: shown,
         });
         Ok(())
     })?;

@@ -12,7 +12,7 @@ use rules::domain::TaskId;
 use rules::engine::State;
 use rules::judging::protected::named_by_hidden;
 use rules::mission::model::Check;
-use rules::mission::{Confinement, HiddenFiles, Plan, RunOptions};
+use rules::mission::{Confinement, HiddenFiles, Plan, RunOptions, first_line};
 
 use super::git::folders_of;
 use super::protection::{ReadBefore, canonical, real};
@@ -145,11 +145,7 @@ pub fn not_hidden(state: &State, options: &RunOptions, is_refused: bool) -> Vec<
     for (id, check) in plan.hidden_checks() {
         let files = files_of(state, options, (id, check));
         let label = check.label();
-        let what = format!(
-            "`{}` of '{}'",
-            label.lines().next().unwrap_or_default(),
-            plan.title(id)
-        );
+        let what = format!("`{}` of '{}'", first_line(&label), plan.title(id));
         if files.is_empty() {
             told.push(format!(
                 "the hidden check {what} names no file that could be hidden"

@@ -17,11 +17,12 @@ use crate::executor::runner::Commands;
 use crate::executor::with_commands::with_commands;
 use crate::review::fence::{TextExcerpt, collect_quotes};
 use crate::review::prompt::{self, JudgePrompt, Prior, ReviewedWork};
-use rules::domain::{AgentId, Digest, Dimension, Purpose, SeatPlace, Timestamp, undated};
+use rules::domain::{AgentId, Digest, Purpose, SeatPlace, Timestamp, undated};
 use rules::engine::WorkKind;
+use rules::judging::calibration::ReviewerView;
 use rules::judging::parser::{Quoted, parse_scores};
 use rules::mission::model::Adapter;
-use rules::mission::{AgentPlan, Plan, Rules};
+use rules::mission::{AgentPlan, Plan, Rules, first_line};
 
 use supervisor::files::no_links::scratch_folder;
 
@@ -29,40 +30,25 @@ use super::question::{Question, Replied};
 use crate::runtime::work::agent_backends::{Backend, EnvironmentProblem, backend_of};
 use crate::runtime::work::calls::review_timeout;
 
-/// A piece of work to be judged.
-#[derive(Debug, Clone)]
-pub struct Piece {
-    /// The work that was asked for.
-    pub task: String,
-    /// The criteria for good work; `None` where there are none.
-    pub criteria: Option<String>,
-    /// The work that came out.
-    pub work: String,
-    /// The dimensions that are scored, each from 1 to 5.
-    pub dimensions: Vec<Dimension>,
-}
-
-impl Piece {
-    /// The prompt for a reviewer; `unread` is why the first reply could not be read.
-    fn question(&self, unread: Option<&str>) -> JudgePrompt {
-        let output = TextExcerpt::whole(self.work.as_str());
-        let work = ReviewedWork {
-            title: self.task.lines().next().unwrap_or_default(),
-            description: Some(&self.task),
-            handed_down: false,
-            criteria: self.criteria.as_deref(),
-            acceptance: &[],
-            output: &output,
-            course: None,
-            nothing_done: &[],
-            artifacts: &[],
-            checks: &[],
-            tests: &[],
-            prior: &Prior::default(),
-            now: Timestamp::now(),
-        };
-        prompt::panel(&work, &self.dimensions, unread)
-    }
+/// The prompt for a reviewer; `unread` is why the first reply could not be read.
+fn question_about(piece: &ReviewerView, unread: Option<&str>) -> JudgePrompt {
+    let output = TextExcerpt::whole(piece.work.as_str());
+    let work = ReviewedWork {
+        title: first_line(&piece.task),
+        description: Some(&piece.task),
+        handed_down: false,
+        criteria: piece.criteria.as_deref(),
+        acceptance: &[],
+        output: &output,
+        course: None,
+        nothing_done: &[],
+        artifacts: &[],
+        checks: &[],
+        tests: &[],
+        prior: &Prior::default(),
+        now: Timestamp::now(),
+    };
+    prompt::panel(&work, &piece.dimensions, unread)
 }
 
 /// The identity of a judge and its question: replies to another question, or of another judge of the same name,
@@ -81,13 +67,8 @@ pub struct AskedAs {
 
 /// The form of a request to a panel's seat, as a digest: what stands around work and dimensions.
 pub fn form_of_request() -> Digest {
-    let nothing = Piece {
-        task: String::new(),
-        criteria: None,
-        work: String::new(),
-        dimensions: Vec::new(),
-    };
-    Digest::of(undated(&nothing.question(None).joined()).as_bytes())
+    let prompt = question_about(&ReviewerView::default(), None);
+    Digest::of(undated(&prompt.joined()).as_bytes())
 }
 
 /// The reply of a reviewer to a piece.
@@ -148,10 +129,10 @@ impl Judges {
     }
 
     /// As what a reviewer is asked about a piece; `None` if there is no such reviewer.
-    pub fn asked_as(&self, reviewer: usize, piece: &Piece) -> Option<AskedAs> {
+    pub fn asked_as(&self, reviewer: usize, piece: &ReviewerView) -> Option<AskedAs> {
         let spec = &self.reviewers.get(reviewer)?.agent.spec;
         let mut all = spec.asked_as();
-        all["prompt"] = undated(&piece.question(None).joined()).into();
+        all["prompt"] = undated(&question_about(piece, None).joined()).into();
         Some(AskedAs {
             adapter: *spec.adapter,
             model: spec.model.clone(),
@@ -168,7 +149,7 @@ impl Judges {
     /// What `tell` says, or that the supervisor of commands is gone.
     pub async fn ask<E: From<std::io::Error>>(
         self,
-        questions: Vec<(usize, Piece)>,
+        questions: Vec<(usize, ReviewerView)>,
         at_once: usize,
         supervisor: supervisor::Client,
         mut tell: impl FnMut(usize, Result<ReviewerReply, WorkError>) -> Result<(), E>,
@@ -213,7 +194,7 @@ impl Reviewer {
     /// Asks about one piece; once more, strictly, if the reply cannot be read.
     async fn judge(
         &self,
-        piece: &Piece,
+        piece: &ReviewerView,
         commands: &Commands,
         place: &Path,
     ) -> Result<ReviewerReply, WorkError> {
@@ -232,7 +213,7 @@ impl Reviewer {
 
     async fn reply(
         &self,
-        piece: &Piece,
+        piece: &ReviewerView,
         unread: Option<&str>,
         commands: &Commands,
         place: &Path,
@@ -240,7 +221,7 @@ impl Reviewer {
         if let Backend::Echo = self.reach {
             return Err("an echo agent repeats its question".into());
         }
-        let asked = piece.question(unread);
+        let asked = question_about(piece, unread);
         let prompt = asked.joined();
         let dimensions: Vec<_> = piece.dimensions.iter().map(|dimension| &dimension.name).collect();
         let review = serde_json::json!({

@@ -18,7 +18,7 @@ use rules::engine::{State, agents_needed};
 use rules::judging::protected::judging_commands;
 use rules::mission::model::{AdapterKind, CommandLine};
 use rules::mission::shell_line::needs_bash;
-use rules::mission::{AgentPlan, Plan};
+use rules::mission::{AgentPlan, Plan, first_line};
 
 use super::login::{LoginState, login_of, passed_to};
 
@@ -212,7 +212,7 @@ pub fn lacking_bash(plan: &Plan) -> Option<EnvironmentProblem> {
         Some((format!("task '{}'", plan.title(id)), command))
     };
     let (who, command) = plan.selected_ids().filter(|_| !has_bash()).find_map(lacking)?;
-    let line = command.trim().lines().next().unwrap_or_default();
+    let line = first_line(command.trim());
     let problem = format!("`{line}` has several lines or a pipe, and needs bash, which is not on the PATH");
     Some(EnvironmentProblem { who, problem })
 }

@@ -53,7 +53,6 @@ pub enum Job {
 
 impl Job {
     /// The name of the job for people.
-    #[must_use]
     pub fn describe(self) -> &'static str {
         match self {
             Self::Baseline => "its baseline",

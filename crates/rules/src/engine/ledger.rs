@@ -12,7 +12,7 @@ use crate::mission::model::Adapter;
 
 use super::event::{AskEvent, BudgetEvent, Ceiling, Event, TurnEvent};
 use super::fact::{TurnEnd, TurnUpdate};
-use super::payload::{ReplyRef, Usage, add_known};
+use super::payload::{ReplyRef, ToolLedgerRef, Usage, add_known};
 use super::work::id::{TaskWork, WorkId};
 
 /// The call that an event decides, and whom it goes to.
@@ -366,9 +366,7 @@ impl Ledger {
     fn close_turn(&mut self, plan: &Plan, turn: TurnId, end: &TurnEnd) {
         let (usage, tools) = (&end.usage, end.tools.as_deref());
         let (agent, call) = (plan.task(turn.task).agent, WorkId::turn(turn));
-        if let Some(tools) = tools.filter(|_| self.is_open(call)) {
-            self.spent.requests += u64::from(tools.more_requests());
-        }
+        self.count_more_requests(call, tools);
         // Whoever was answered in the middle of its work used something, though nobody may know how much.
         let answered = tools.is_some_and(|tools| tools.requests > 0);
         let unreached = self.open.get(&call).is_some_and(|open| !open.counted);
@@ -455,10 +453,14 @@ impl Ledger {
         }
     }
 
-    fn close_replied(&mut self, plan: &Plan, call: WorkId, reply: &ReplyRef) {
-        if let Some(tools) = reply.tools.as_deref().filter(|_| self.is_open(call)) {
+    fn count_more_requests(&mut self, call: WorkId, tools: Option<&ToolLedgerRef>) {
+        if let Some(tools) = tools.filter(|_| self.is_open(call)) {
             self.spent.requests += u64::from(tools.more_requests());
         }
+    }
+
+    fn close_replied(&mut self, plan: &Plan, call: WorkId, reply: &ReplyRef) {
+        self.count_more_requests(call, reply.tools.as_deref());
         self.close(plan, call, &Close::Told(&reply.usage, false));
     }
 

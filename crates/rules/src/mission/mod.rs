@@ -164,7 +164,7 @@ pub use selection::named_tasks;
 #[cfg(any(test, feature = "testing"))]
 pub use sla_plan::SlaPlan;
 pub use suggest::{did_you_mean, suggestion};
-pub use text::char_start;
+pub use text::{char_start, first_line};
 pub use worktree_plan::HiddenFiles;
 #[cfg(any(test, feature = "testing"))]
 pub use worktree_plan::WorktreePlan;

@@ -39,6 +39,11 @@ pub fn ascii(text: &str) -> String {
     text.chars().map(|c| if c.is_ascii() { c } else { '?' }).collect()
 }
 
+/// The first line of a text, empty for an empty one.
+pub fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,11 +5,12 @@ use crate::report::progress::live::RunningTask;
 use crate::report::progress::verb::Verb;
 use crate::report::stages::stage_words;
 use crate::report::style::Role;
-use crate::report::text::{against_bar, count, criteria_words, elapsed, first_line, sanitize};
+use crate::report::text::{against_bar, count, criteria_words, elapsed, sanitize};
 use rules::domain::{
     AgentId, Answer, AskId, AttemptKind, Cause, FailureMode, Points, Purpose, Stage, Status, TaskId, Verdict,
 };
 use rules::engine::{AskEvent, AskReply, StageReport, State, TaskEvent, WorkKind, policy};
+use rules::mission::first_line;
 
 use super::{LineBuilder, ProgressLine, flag_role};
 

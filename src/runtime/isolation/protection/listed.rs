@@ -12,7 +12,7 @@ use rules::judging::protected::{judging_commands, plain};
 use rules::judging::touched;
 use rules::mission::check_words::judging_files;
 use rules::mission::model::Settings;
-use rules::mission::{Plan, RunOptions};
+use rules::mission::{Plan, RunOptions, first_line};
 
 /// Everything that the work of a run may not change: each path or pattern, seen from the mission's folder where it lies there,
 /// with the reason; and what is to be warned of. Blocks.
@@ -34,7 +34,7 @@ pub fn listed(
     let programs = programs(state, options).into_iter();
     let scripts = scripts.chain(programs.filter(|(path, _)| is_listed(path)));
     let scripts = scripts.map(|(path, command)| {
-        let command = command.lines().next().unwrap_or_default().to_owned();
+        let command = first_line(&command).to_owned();
         (path, format!("`{command}` names it"))
     });
     let mut loaded = Vec::new();

@@ -7,8 +7,8 @@ use std::process::Output;
 
 use crate::executor::error::WorkError;
 use rules::engine::Delivery;
-use rules::mission::Plan;
 use rules::mission::model::MergeInto;
+use rules::mission::{Plan, first_line};
 use supervisor::files;
 use supervisor::files::if_there;
 
@@ -544,7 +544,7 @@ impl Worktrees {
     pub fn forget(&self) -> Result<Option<String>, WorkError> {
         let list = self.repository().join("objects/info/alternates");
         let objects = fs::read_to_string(&list).map_err(WorkError::file("read", &list))?;
-        let objects = borrowed(objects.lines().next().unwrap_or_default());
+        let objects = borrowed(first_line(&objects));
         let Some(repository) = objects.parent() else {
             return Ok(None);
         };

@@ -105,7 +105,6 @@ impl Judging {
             Job::Merge(number) => {
                 let merge = self.merge.get_or_insert_default();
                 (merge.number, merge.open) = (number, true);
-                merge.peers.clear();
             }
             Job::PeerCheck(peer, check) => {
                 let merge = self.merge.get_or_insert_default();
@@ -127,8 +126,7 @@ impl Judging {
     }
 
     fn end(&mut self, job: Job, end: &JobEnd) {
-        if let (Some(merge), Job::Check(_) | Job::PeerCheck(..), JobEnd::Checked(result)) =
-            (&mut self.merge, job, end)
+        if let (Some(merge), JobEnd::Checked(result)) = (&mut self.merge, end)
             && result.is_flaky()
         {
             merge.flaky.insert(job, result.clone());
@@ -146,6 +144,7 @@ impl Judging {
                 merge.landed = matches!(merged, Merged::Landed(_));
                 // On what others did as well, they are to be shown anew.
                 if let Merged::Candidate(_) = merged {
+                    merge.peers.clear();
                     self.checks.clear();
                     self.reruns.clear();
                     self.passed.clear();

@@ -12,6 +12,7 @@ use crate::engine::audit::{Acceptance, AuditEvidence, AuditReport, Found, differ
 use crate::engine::event::{Event, RunEvent, RunWork, TaskEvent};
 use crate::engine::payload::{FileFact, StageReport};
 use crate::engine::state::{RunPhase, State};
+use crate::mission::first_line;
 use crate::mission::model::FinalChecks;
 
 use super::draft::Draft;
@@ -290,10 +291,6 @@ fn verifications_over(state: &State, id: TaskId) -> impl Iterator<Item = TaskId>
     })
 }
 
-fn first_line(text: &str) -> &str {
-    text.lines().next().unwrap_or_default()
-}
-
 /// How often accepted work that does not stand is done again, before its task fails.
 const MOST_REGRESSIONS: u32 = 2;
 /// The bytes of findings that one audit says, about.
@@ -513,8 +510,7 @@ impl<'s> Audited<'s> {
         let seen = self.last_look(id);
         let differs = |file: &FileFact| {
             let now = seen.iter().find(|now| now.path == file.path)?;
-            let newest = self.latest.get(&self.state.plan.place(id, &file.path));
-            let newest = newest.map_or(file, |(_, newest)| *newest);
+            let newest = self.state.newest_record(&self.latest, id, file);
             (!is_same(newest, now)).then(|| now.clone())
         };
         let moved: Vec<FileFact> = acceptance.files.iter().filter_map(differs).collect();

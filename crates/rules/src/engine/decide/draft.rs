@@ -7,8 +7,10 @@
 use crate::domain::{FailureMode, Phase, QualityFlag, Status, TaskId};
 use crate::engine::event::{Event, RunEvent, TaskEvent};
 use crate::engine::fact::Fact;
+use crate::engine::job::Job;
 use crate::engine::stages::View;
 use crate::engine::state::{End, State, TaskState};
+use crate::mission::model::Check;
 use crate::mission::{AddedTask, Addition, Origin, Plan, TaskPlan};
 
 #[derive(Clone)]
@@ -36,6 +38,16 @@ impl<'a> Draft<'a> {
 
     pub fn task_plan(&self) -> &'a TaskPlan {
         self.state.plan.task(self.id)
+    }
+
+    /// The check that runs as this job; `None` for jobs that are no checks.
+    pub fn check_of(&self, job: Job) -> Option<&'a Check> {
+        let (task, check) = match job {
+            Job::Check(check) => (self.id, check),
+            Job::PeerCheck(peer, check) => (peer, check),
+            _ => return None,
+        };
+        self.state.plan.task(task).checks().get(check as usize)
     }
 
     /// The task as its stages see it.

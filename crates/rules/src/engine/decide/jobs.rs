@@ -46,12 +46,7 @@ pub fn ended(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
 
 /// Has a check run again that failed, as often as the mission says. Whether it does.
 fn runs_again(draft: &mut Draft<'_>, job: Job, result: &CheckResult) -> bool {
-    let (task, check) = match job {
-        Job::Check(check) => (draft.id, check),
-        Job::PeerCheck(peer, check) => (peer, check),
-        _ => return false,
-    };
-    let declared = draft.plan().task(task).checks().get(check as usize);
+    let declared = draft.check_of(job);
     let again = !result.passed && declared.is_some_and(|check| result.reruns < check.reruns());
     if again {
         request::run(draft, job);

@@ -11,9 +11,9 @@ use crate::engine::event::TaskEvent;
 use crate::engine::job::Job;
 use crate::engine::mark::Mark;
 use crate::engine::merging::Merged;
-use crate::engine::payload::{CheckResult, Commit};
+use crate::engine::payload::Commit;
 use crate::engine::stages;
-use crate::engine::state::{Judging, Merging};
+use crate::engine::state::Merging;
 use crate::mission::model::Check;
 
 use super::draft::Draft;
@@ -138,17 +138,21 @@ pub fn checked(draft: &mut Draft<'_>) {
     let Some(judging) = draft.task.judging() else {
         return;
     };
-    let results = results(draft.id, judging).map(|(of, result)| Some((of, result?)));
-    let Some(results) = results.collect::<Option<Vec<_>>>() else {
-        return;
-    };
-    let failed = results.iter().filter(|(.., result)| !result.passed);
-    let failed = failed.map(|((id, check), result)| draft.plan().task(*id).told_of(*check, &result.message));
-    let finding = |message: &str| {
-        let text = format!("with work that was accepted meanwhile, which is in the folder now: {message}");
-        Finding::new(Severity::High, text)
-    };
-    let found: Vec<Finding> = failed.map(finding).collect();
+    let own = (0..)
+        .zip(&judging.checks)
+        .map(|(check, result)| (draft.id, check, result));
+    let peers = judging.merge.iter().flat_map(|merge| &merge.peers);
+    let peers = peers.map(|((peer, check), result)| (*peer, *check, result));
+    let mut found = Vec::new();
+    for (id, check, result) in own.chain(peers) {
+        let Some(result) = result else { return };
+        if !result.passed {
+            let message = draft.plan().task(id).told_of(check, &result.message);
+            let text =
+                format!("with work that was accepted meanwhile, which is in the folder now: {message}");
+            found.push(Finding::new(Severity::High, text));
+        }
+    }
     if found.is_empty() {
         pipeline::accept(draft)
     } else {
@@ -156,18 +160,8 @@ pub fn checked(draft: &mut Draft<'_>) {
     }
 }
 
-/// The checks of a merged task and of its peers, each with its result, where it has ended.
-fn results(id: TaskId, judging: &Judging) -> impl Iterator<Item = ((TaskId, u32), Option<&CheckResult>)> {
-    let own = (0..)
-        .zip(&judging.checks)
-        .map(move |(check, result)| ((id, check), result.as_ref()));
-    let peers = judging.merge.iter().flat_map(|merge| &merge.peers);
-    own.chain(peers.map(|(of, result)| (*of, result.as_ref())))
-}
-
 fn accept(draft: &mut Draft<'_>, commit: &Commit) {
-    let key = StageKey::MERGE;
-    let mut report = draft.view().report(key, Verdict::Pass, None);
+    let mut report = draft.view().report(StageKey::MERGE, Verdict::Pass, None);
     let (left_out, removed) = (commit.left_out.join(", "), commit.removed.join(", "));
     if !removed.is_empty() {
         let text = format!("it removes what other accepted work of this run had written: {removed}");
@@ -177,23 +171,21 @@ fn accept(draft: &mut Draft<'_>, commit: &Commit) {
         let text = format!("git ignores {left_out}: that is no part of what was merged");
         report.add(Severity::Info, text);
     }
-    let flaky = merging(draft).into_iter().flat_map(|merge| &merge.flaky);
-    let flaky = flaky.filter_map(|(job, result)| {
-        let (task, check) = match *job {
-            Job::Check(check) => (draft.id, check),
-            Job::PeerCheck(peer, check) => (peer, check),
-            _ => return None,
-        };
-        Some((draft.plan().task(task).checks().get(check as usize)?, result))
-    });
-    stages::note_flaky(&mut report, flaky);
+    if let Some(merge) = merging(draft) {
+        let flaky = merge
+            .flaky
+            .iter()
+            .filter_map(|(job, result)| Some((draft.check_of(*job)?, result)));
+        stages::note_flaky(&mut report, flaky);
+    }
     conclude::record(draft, *report);
     conclude::accept(draft, Edge::Pass, None);
 }
 
 fn send_back(draft: &mut Draft<'_>, findings: Vec<Finding>) {
-    let key = StageKey::MERGE;
-    let mut report = draft.view().report(key, Verdict::Fail, Some(Cause::Merge));
+    let mut report = draft
+        .view()
+        .report(StageKey::MERGE, Verdict::Fail, Some(Cause::Merge));
     report.findings = findings;
     conclude::record(draft, *report);
     conclude::not_good_enough(draft);

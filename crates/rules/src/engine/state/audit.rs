@@ -121,11 +121,16 @@ impl State {
         self.audit.due |= self.acceptances > 0;
     }
 
-    /// The latest of all records of a file that an audit speaks of, by its place. What is accepted while it
-    /// looks is the next one's: nobody can tell whether it looked before or after.
+    /// The latest of all records of a file that an audit speaks of, by its place; work that is done again has the last
+    /// word until it is accepted anew. What is accepted while an audit looks is the next one's: nobody can tell whether
+    /// it looked before or after.
     pub(crate) fn latest_records(&self) -> BTreeMap<String, (u64, &FileFact)> {
         let mut latest: BTreeMap<String, (u64, &FileFact)> = BTreeMap::new();
-        for (id, acceptance) in self.covered() {
+        let replaced = self.plan.selected_ids().filter_map(|id| {
+            let task = self.task(id);
+            Some((id, task.course.replaced.as_deref()?)).filter(|_| task.status() != Status::Done)
+        });
+        for (id, acceptance) in self.covered().chain(replaced) {
             for file in &acceptance.files {
                 let entry = latest.entry(self.plan.place(id, &file.path));
                 let known = entry.or_insert((acceptance.order, file));
@@ -163,10 +168,7 @@ impl State {
         (id, acceptance): (TaskId, &Acceptance),
         latest: &BTreeMap<String, (u64, &FileFact)>,
     ) -> AuditedWork {
-        let newest = |file: &FileFact| {
-            let newest = latest.get(&self.plan.place(id, &file.path));
-            (file.clone(), newest.map_or(file, |(_, newest)| *newest).clone())
-        };
+        let newest = |file: &FileFact| (file.clone(), self.newest_record(latest, id, file).clone());
         let always = self.plan.rules.settings.final_checks == FinalChecks::Always;
         let is_asked = always || !self.plan.task(id).side_effects;
         let last = self
@@ -184,6 +186,18 @@ impl State {
         }
     }
 
+    /// The latest record of a file of a task.
+    pub(crate) fn newest_record<'s>(
+        &self,
+        latest: &BTreeMap<String, (u64, &'s FileFact)>,
+        id: TaskId,
+        file: &'s FileFact,
+    ) -> &'s FileFact {
+        latest
+            .get(&self.plan.place(id, &file.path))
+            .map_or(file, |(_, newest)| newest)
+    }
+
     /// The state of each file of a task's record.
     pub(crate) fn found<'s>(
         &'s self,
@@ -194,8 +208,7 @@ impl State {
         let recorded = self.task(id).acceptance();
         let recorded = recorded.map_or(&[][..], |acceptance| &acceptance.files);
         recorded.iter().map(move |file| {
-            let newest = latest.get(&self.plan.place(id, &file.path));
-            let newest = newest.map_or(file, |(_, newest)| *newest);
+            let newest = self.newest_record(latest, id, file);
             match seen.iter().find(|seen| seen.path == file.path) {
                 Some(seen) => (file, found(file, newest, seen)),
                 // What nobody looked at is not known to stand.

@@ -59,7 +59,7 @@ struct JudgeRecord {
 }
 
 /// The parts of a row that a live reviewer is shown.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct ReviewerView {
     /// The work that was asked for.
     pub task: String,
@@ -67,7 +67,7 @@ pub struct ReviewerView {
     pub criteria: Option<String>,
     /// The work that came out.
     pub work: String,
-    /// The dimensions that are scored.
+    /// The dimensions that are scored, each from 1 to 5.
     pub dimensions: Vec<Dimension>,
 }
 

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::tab::indenting_tab;
 use crate::mission::codes::Code;
-use crate::mission::text::{char_start, quoted};
+use crate::mission::text::{char_start, first_line, quoted};
 
 /// Values one file may hold. A task has about ten, so this is far beyond 100,000 tasks.
 const MAX_NODES: usize = 6_000_000;
@@ -586,7 +586,7 @@ fn open_quote(source: &str, at: usize) -> Option<usize> {
 fn syntax_help(source: &str, at: usize) -> &'static str {
     let at = char_start(source, at);
     let line_start = source[..at].rfind('\n').map_or(0, |newline| newline + 1);
-    let line = source[line_start..].lines().next().unwrap_or_default();
+    let line = first_line(&source[line_start..]);
     if line.matches(": ").count() > 1 && !line.trim_start().starts_with(['{', '[', '"']) {
         "put a text that contains `: ` into quotes"
     } else {
