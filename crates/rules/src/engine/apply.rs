@@ -416,9 +416,17 @@ fn transition(state: &mut State, id: TaskId, event: &Event) {
     let stood = state.stands(id);
     let mended = state.fixup_of(id).map(|source| (source, state.stands(source)));
     let from = state.task(id).status();
+    let replaced = state.task(id).acceptance().cloned();
     change_task(state, id, event);
     follow_asks(state, id);
+    state
+        .audit
+        .replaced
+        .extend(replaced.map(|acceptance| (id, acceptance)));
     let to = state.task(id).status();
+    if to == Status::Done {
+        state.audit.replaced.remove(&id);
+    }
     // A failure that is withdrawn, because a verification sends back what it was built on, holds nothing up.
     state.session.failed_fast &= state.sums.counts.failed > 0;
     // What waited for a slot in its review waits for it no more.

@@ -52,6 +52,8 @@ pub struct Audit {
     pub turn_ends: BTreeMap<FilesIn, u64>,
     /// Whether work was accepted, or a turn ended behind accepted work, since the last one.
     pub due: bool,
+    /// The evidence that work was accepted for which is done again, until it is accepted anew.
+    pub replaced: BTreeMap<TaskId, Acceptance>,
 }
 
 /// The state of the final check of accepted work, by its word in documents.

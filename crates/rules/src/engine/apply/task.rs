@@ -213,9 +213,6 @@ impl TaskState {
         if to != Status::Pending || self.is_queued() {
             self.deferral = None;
         }
-        if let Lifecycle::Done { acceptance, .. } = &mut self.lifecycle {
-            self.course.replaced = acceptance.take();
-        }
         self.lifecycle = std::mem::take(&mut self.lifecycle).next(to, phase, end);
         if to == Status::Assigned && self.attempt.number == 0 {
             self.plan_attempt(1, AttemptKind::Execute);
@@ -269,7 +266,6 @@ impl TaskState {
                     tries: 1,
                     // It lies in its worktree still.
                     committed,
-                    replaced: self.course.replaced.take(),
                     authors_before: std::mem::take(&mut self.course.authors_before),
                     baseline: self.course.baseline.take(),
                     first: self.course.first.take(),

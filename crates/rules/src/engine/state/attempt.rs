@@ -3,7 +3,6 @@
 use thin_vec::ThinVec;
 
 use crate::domain::{AgentId, AttemptKind, Edge, Finding, Points, Probe, Stage, TurnId, Verdict};
-use crate::engine::audit::Acceptance;
 use crate::engine::baseline_result::Baseline;
 use crate::engine::mark::Mark;
 use crate::engine::payload::{Commit, FileRef, SessionRef, StageReport, ToolCalls, Usage};
@@ -140,8 +139,6 @@ pub struct Course {
     pub session: Option<Box<SessionRef>>,
     /// The commits of a task in a worktree; `None` elsewhere.
     pub committed: Option<Box<Committed>>,
-    /// The evidence that the work was accepted for before it was done again. It is kept when all begins anew.
-    pub replaced: Option<Box<Acceptance>>,
     /// Agents that worked on the task before another one went on with it, each with the model that its provider said it used.
     /// Their work stays where it is when the task begins anew.
     pub authors_before: ThinVec<(AgentId, Option<Box<str>>)>,

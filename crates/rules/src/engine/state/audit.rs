@@ -126,10 +126,11 @@ impl State {
     /// it looked before or after.
     pub(crate) fn latest_records(&self) -> BTreeMap<String, (u64, &FileFact)> {
         let mut latest: BTreeMap<String, (u64, &FileFact)> = BTreeMap::new();
-        let replaced = self.plan.selected_ids().filter_map(|id| {
-            let task = self.task(id);
-            Some((id, task.course.replaced.as_deref()?)).filter(|_| task.status() != Status::Done)
-        });
+        let replaced = self
+            .audit
+            .replaced
+            .iter()
+            .map(|(id, acceptance)| (*id, acceptance));
         for (id, acceptance) in self.covered().chain(replaced) {
             for file in &acceptance.files {
                 let entry = latest.entry(self.plan.place(id, &file.path));
