@@ -11,6 +11,7 @@ use serde_with::skip_serializing_none;
 
 use super::compile::compile_added;
 use super::delegation::SubTask;
+use super::migrate_plan::goes_on_with;
 use super::model::{Clarification, FinishGate, OnExhausted, TaskType};
 use super::pipeline::StagePlan;
 use super::plan::{Part, Plan, TaskPlan};
@@ -286,7 +287,7 @@ impl Plan {
 
     /// Makes an added task anew by the rules that hold now; its place, its edges and what it says of itself stay.
     pub fn refresh(&mut self, id: TaskId) {
-        let task = self.task(id);
+        let task = self.task(id).clone();
         let Some(from) = task.provenance.clone() else {
             return;
         };
@@ -294,7 +295,7 @@ impl Plan {
             id,
             title: task.title.clone(),
             description: task.description.clone(),
-            agent: task.agent,
+            agent: task.assigned,
             kind: task.kind,
             needs: Vec::new(),
             priority: Some(task.priority),
@@ -312,12 +313,13 @@ impl Plan {
         };
         let mut made = self.template(&addition, &added);
         if from.origin != Origin::Fixup {
-            let finish = self.task(id).finish().cloned().map(StagePlan::Finish);
+            let finish = task.finish().cloned().map(StagePlan::Finish);
             made.pipeline = finish.into_iter().chain(made.pipeline.iter().cloned()).collect();
         }
-        made.agents_before = self.task(id).agents_before.clone();
+        made.agents_before.clone_from(&task.agents_before);
+        goes_on_with(&mut made, &task, &self.agents);
         made.provenance = Some(from);
-        made.wave = self.task(id).wave;
+        made.wave = task.wave;
         self.tasks[id.index()] = made;
         self.resolve_pipeline(id);
     }

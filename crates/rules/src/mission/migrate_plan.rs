@@ -76,14 +76,14 @@ pub fn migrate_plan(old: &Plan, new: Plan) -> Plan {
 
 /// Keeps the agents that worked on a task, and the one that went on with it if the mission still names the same
 /// agent.
-fn goes_on_with(task: &mut TaskPlan, before: &TaskPlan, agents: &[AgentPlan]) {
+pub(super) fn goes_on_with(task: &mut TaskPlan, before: &TaskPlan, agents: &[AgentPlan]) {
     if before.agents_before.is_empty() {
         return;
     }
     task.agents_before = before.agents_before.clone();
     if task.agent == before.assigned && !agents[before.agent.index()].removed {
         task.agent = before.agent;
-    } else if !task.agents_before.contains(&before.agent) {
+    } else if task.agent != before.agent && !task.agents_before.contains(&before.agent) {
         task.agents_before.push(before.agent);
     }
 }

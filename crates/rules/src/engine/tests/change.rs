@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 
-use crate::domain::{Digest, FailureClass, OutcomeClass, Status, TaskId};
+use crate::domain::{AgentId, Digest, FailureClass, OutcomeClass, Status, TaskId};
 use crate::engine::{
     Asked, BarrierStage, Command, Effect, Event, Fact, Job, MissionChange, OperatorInput, RunEvent, RunPhase,
     State, TurnEvent, outcome,
@@ -576,6 +576,55 @@ tasks: [{title: plan, description: one, assignTo: lead, expectations: [{type: te
     simulation.run(script);
     assert_eq!(statuses(&simulation.state), [Status::Done; 2]);
     assert_eq!(simulation.state.sums.counts.selected, 2);
+}
+
+#[test]
+fn work_that_was_added_and_that_another_agent_took_over_stays_as_it_is() {
+    let yaml = "name: m
+agents: {lead: {run: [/bin/true]}, w: {run: [/bin/true], fallback: [o]}, o: {run: [/bin/true]}}
+settings: {maxRetries: 0, maxFixAttempts: 0}
+tasks:
+  - {title: plan, assignTo: lead, expectations: [{type: test, command: x, before: any}]}
+  - {title: mended, assignTo: w, onExhausted: fixup, expectations: [{type: test, command: y, before: any}]}
+";
+    let list = serde_json::json!([{"title": "part", "assignTo": "w"}]);
+    let parts = crate::mission::read_delegations(&list).0;
+    let mut simulation = Simulation::new(yaml, options());
+    simulation.run(|state, effect| match effect {
+        Effect::RunTurn { turn, .. } if turn.task == TaskId(0) => Response::HandsDown(parts.clone()),
+        // What was added is begun by an agent that cannot go on.
+        Effect::RunTurn { turn, .. }
+            if turn.task.0 > 1 && state.plan.task(turn.task).agents_before.is_empty() =>
+        {
+            Response::AgentFailed(FailureClass::ProviderAuth)
+        }
+        Effect::Job {
+            turn,
+            job: Job::Check(_),
+        } if turn.task == TaskId(1) => Response::Check(false),
+        _ => good(state, effect),
+    });
+    let agents = |simulation: &Simulation| {
+        let plan = &simulation.state.plan;
+        let tasks = [2, 3].map(|id| plan.task(TaskId(id)));
+        tasks.map(|task| (task.assigned, task.agent, task.agents_before.clone()))
+    };
+    let (w, o) = (AgentId(1), AgentId(2));
+    assert_eq!(
+        agents(&simulation),
+        [(w, o, vec![w].into()), (w, o, vec![w].into())]
+    );
+    let before = statuses(&simulation.state);
+    let more = format!("{yaml}  - {{title: another, assignTo: o}}\n");
+    for changed in [yaml, &more] {
+        assert!(simulation.say(&change(changed, &options())));
+        assert_eq!(said(&simulation).changed, [], "nothing of it was changed");
+        assert_eq!(statuses(&simulation.state)[..before.len()], before);
+        assert_eq!(
+            agents(&simulation),
+            [(w, o, vec![w].into()), (w, o, vec![w].into())]
+        );
+    }
 }
 
 #[test]

@@ -190,7 +190,7 @@ fn long_replies_take_no_time() {
         "\n",
     ] {
         // A megabyte, and what a build without optimisation reads in the same time.
-        let size = if cfg!(debug_assertions) { 1 << 16 } else { 1 << 20 };
+        let size = if cfg!(debug_assertions) { 1 << 18 } else { 1 << 20 };
         let reply = piece.repeat(size / piece.len());
         let _ = parse_evaluation(&reply);
         let _ = parse_rating(&reply, &Scale::SCORE);
