@@ -216,8 +216,8 @@ impl ProgramWatch {
         Some(programs)
     }
 
-    /// Takes programs that were looked at: `tell` hears what turns do, `send` reaches the supervisor, and whoever waits for too long, or does not end behind
-    /// its last word, is ended.
+    /// Takes programs that were looked at: `tell` hears what turns do, `send` reaches the supervisor, and whoever waits for too
+    /// long, or does not end behind its last word, is ended.
     ///
     /// # Errors
     /// When the supervisor is gone.
