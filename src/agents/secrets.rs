@@ -25,9 +25,13 @@ const PIECE: u64 = 1024 * 1024;
 /// A line of a secret of several lines is one itself from this length on: programs print them word by word.
 const MIN_LINE: usize = 12;
 
-/// A variable of our own environment that others may be handed: the key that speaks for the user is none.
+/// Variables that nobody is handed: the key that speaks for the user, and the one under which machines run commands for each
+/// other.
+const KEYS: [&str; 2] = ["QUORUM_OPERATOR_KEY", "QUORUM_WORKER_KEY"];
+
+/// A variable of our own environment that others may be handed.
 pub fn own_variable(name: &str) -> Option<String> {
-    std::env::var(name).ok().filter(|_| name != "QUORUM_OPERATOR_KEY")
+    std::env::var(name).ok().filter(|_| !KEYS.contains(&name))
 }
 
 /// Values that must not stand in any text. The longest first: one may be a part of another. In bytes the names of their

@@ -13,7 +13,7 @@ use super::args::OutputArgs;
 use super::failure::Failure;
 
 /// The variables and their meaning, for people: the page of the command line lists them.
-pub const VARIABLES: [(&str, &str); 14] = [
+pub const VARIABLES: [(&str, &str); 15] = [
     ("QUORUM_STATE_DIR", "the state folder, as `--state-dir`"),
     ("QUORUM_JOBS", "tasks that may run at the same time, as `--jobs`"),
     ("QUORUM_COLOR", "when to use colour, as `--color`"),
@@ -40,6 +40,10 @@ pub const VARIABLES: [(&str, &str); 14] = [
     (
         "QUORUM_OPERATOR_KEY",
         "the key that vouches for runs and for what people say from outside; else the file `$XDG_STATE_HOME/quorum/key`",
+    ),
+    (
+        "QUORUM_WORKER_KEY",
+        "the key under which machines of a team run agents for each other; else the file `$XDG_CONFIG_HOME/quorum/worker-key`",
     ),
     (
         "EVAL",

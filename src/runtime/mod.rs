@@ -9,12 +9,15 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `carry` | commands on other machines |
 //! | `isolation` | what processes may see and change; worktrees; protected files |
 //! | `outside` | what runs without a session |
 //! | `recovery` | how a session goes on with what lies on the disk |
 //! | `session` | one session of a run: facts in, one record and one sync, effects out |
 //! | `work` | one file for each kind of work |
 
+#[cfg(any(feature = "temporal", test))]
+mod carry;
 mod isolation;
 mod outside;
 mod recovery;

@@ -56,6 +56,30 @@ impl OperatorKey {
         Some(Self(key.into_encoded_bytes()))
     }
 
+    /// The key of the team whose machines run commands for each other: of `QUORUM_WORKER_KEY`, else of
+    /// `$XDG_CONFIG_HOME/quorum/worker-key`, if there is one. Nobody makes it but a person, who takes it to each machine.
+    ///
+    /// # Errors
+    /// When it cannot be read, is too short, or others can read it too.
+    #[cfg(feature = "temporal")]
+    pub fn of_team() -> io::Result<Option<Self>> {
+        Self::of_text_or_file(std::env::var_os("QUORUM_WORKER_KEY"), Self::team_file())
+    }
+
+    #[cfg(any(feature = "temporal", test))]
+    fn of_text_or_file(text: Option<std::ffi::OsString>, file: Option<PathBuf>) -> io::Result<Option<Self>> {
+        match (text.filter(|text| !text.is_empty()), file) {
+            (Some(text), _) => Ok(Some(Self(text.into_encoded_bytes()))),
+            (None, Some(file)) => read(&file),
+            (None, None) => Ok(None),
+        }
+    }
+
+    /// The path of the team's key, whether anything is there or not.
+    pub fn team_file() -> Option<PathBuf> {
+        folder_of_user("XDG_CONFIG_HOME", ".config").map(|folder| folder.join("quorum/worker-key"))
+    }
+
     /// The key of this machine; its file is made if it is not there.
     ///
     /// # Errors
@@ -105,10 +129,14 @@ impl OperatorKey {
 }
 
 fn path() -> Option<PathBuf> {
-    let state = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from);
-    let state =
-        state.or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/state")));
-    Some(state.filter(|path| path.is_absolute())?.join("quorum/key"))
+    folder_of_user("XDG_STATE_HOME", ".local/state").map(|folder| folder.join("quorum/key"))
+}
+
+/// A folder of the user: where a variable says, else below the home.
+fn folder_of_user(variable: &str, below_home: &str) -> Option<PathBuf> {
+    let folder = std::env::var_os(variable).map(PathBuf::from);
+    let folder = folder.or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(below_home)));
+    folder.filter(|path| path.is_absolute())
 }
 
 fn read(path: &Path) -> io::Result<Option<OperatorKey>> {
@@ -181,6 +209,26 @@ mod tests {
             .map(|(path, bytes)| (path.parent(), *bytes))
             .collect();
         assert_eq!(synced, [(Some(&*folder), 32), (Some(place.path()), 0)]);
+    }
+
+    #[test]
+    fn a_key_of_the_team_is_of_its_variable_or_of_a_file_that_nobody_else_reads() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("worker-key");
+        let found = |text: &str| OperatorKey::of_text_or_file(Some(text.into()), Some(path.clone()));
+        assert!(found("").unwrap().is_none());
+        fs::write(&path, [7; 40]).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        assert!(found("").is_err());
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        let code = |key: Option<OperatorKey>| key.unwrap().code("text");
+        assert_eq!(code(found("").unwrap()), OperatorKey::of(&[7; 40]).code("text"));
+        assert_eq!(
+            code(found("a text").unwrap()),
+            OperatorKey::of(b"a text").code("text")
+        );
+        fs::write(&path, "short").unwrap();
+        assert!(found("").is_err());
     }
 
     #[test]

@@ -22,8 +22,8 @@ use sources::{File, Sources};
 /// What each figure may be at most; what is not listed must be 0. Whoever makes a figure smaller lowers its ceiling. Who
 /// must raise one says in the commit message why.
 const CEILINGS: &[(&str, usize)] = &[
-    ("tokens: all", 843_200),
-    ("tokens: core", 501_400),
+    ("tokens: all", 845_100),
+    ("tokens: core", 503_300),
     ("tokens: edges", 340_800),
     ("largest circle of imports: agents", 5),
     ("largest circle of imports: cli", 2),

@@ -89,34 +89,15 @@ impl Confiner {
     pub fn look(&mut self, plan: &Plan, state: &StateFolder, protection: &Protection) -> Vec<String> {
         self.state = real(state.path()).unwrap_or_else(|| state.path().to_owned());
         self.home = env::home_dir().and_then(|home| real(&home));
-        let hidden = [self.state.clone()].into_iter().chain(OperatorKey::folder());
-        let hidden = hidden.chain(user_services()).filter_map(|path| real(&path));
-        let masked = SERVICES
-            .iter()
-            .map(PathBuf::from)
-            .chain(user_sockets())
-            .chain(raw_devices());
-        let masked = masked.filter_map(|path| real(&path));
         let ReadOnly { paths, mut not_held } = protection.read_only(plan, MOST_MOUNTS);
-        let this_program = env::current_exe().ok().and_then(|path| real(&path));
-        let system = real(Path::new(SYSTEM)).map(|path| (path, Access::Read));
         self.git = folders_of(&plan.rules.workspace);
         if plan.rules.hidden.is_some() {
             self.git.extend(lenders(&self.git));
         }
-        let settings = self.settings_of_git().map(|path| (path, Access::Read));
-        self.common = hidden
-            .map(|path| (path, Access::Hidden))
-            .chain(system)
-            .chain(settings)
-            .chain(masked.map(|path| (path, Access::Masked)))
-            .chain(
-                this_program
-                    .into_iter()
-                    .chain(paths)
-                    .map(|path| (path, Access::Read)),
-            )
-            .collect();
+        self.common = self.common_places();
+        let read_only = self.settings_of_git().chain(paths);
+        let read_only: Vec<_> = read_only.map(|path| (path, Access::Read)).collect();
+        self.common.extend(read_only);
         let mounts = Mounts::of_this_process().unwrap_or_else(|error| {
             not_held.push(format!(
                 "what is protected may be mounted at other paths too, where it could be written: the system does not tell: {error}"
@@ -139,6 +120,27 @@ impl Confiner {
         }
         not_held.extend(shared_builds(plan, is_refused));
         not_held
+    }
+
+    /// The state folder and what else of a machine every process is kept from, and what none may change.
+    fn common_places(&self) -> Vec<(PathBuf, Access)> {
+        let hidden = [self.state.clone()].into_iter().chain(OperatorKey::folder());
+        let hidden = hidden.chain(user_services()).filter_map(|path| real(&path));
+        let masked = SERVICES
+            .iter()
+            .map(PathBuf::from)
+            .chain(user_sockets())
+            .chain(raw_devices())
+            .chain(OperatorKey::team_file());
+        let masked = masked.filter_map(|path| real(&path));
+        let system = real(Path::new(SYSTEM)).map(|path| (path, Access::Read));
+        let this_program = env::current_exe().ok().and_then(|path| real(&path));
+        hidden
+            .map(|path| (path, Access::Hidden))
+            .chain(system)
+            .chain(masked.map(|path| (path, Access::Masked)))
+            .chain(this_program.map(|path| (path, Access::Read)))
+            .collect()
     }
 
     /// The files by which git runs programs for whoever works in the workspace, as far as they are there.
@@ -286,7 +288,7 @@ impl Confiner {
             rules.extend(left.into_iter().map(|path| (path, Access::Write)));
         }
         if is_kept_in(how, job) {
-            rules.extend(self.outside_of_workspace(plan, job));
+            rules.extend(self.outside_of_workspace(&plan.rules.workspace, job));
         }
         let elsewhere = match is_kept_in(how, job) {
             true => Access::Read,
@@ -332,11 +334,11 @@ impl Confiner {
 
     /// The paths beside the workspace that can be changed where nothing else is to be: folders for temporary
     /// files, and those that known agents keep in the folder of the user.
-    fn outside_of_workspace(&self, plan: &Plan, job: &CommandJob) -> Vec<(PathBuf, Access)> {
+    fn outside_of_workspace(&self, workspace: &Path, job: &CommandJob) -> Vec<(PathBuf, Access)> {
         let scratch = ["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from);
         let scratch: Vec<PathBuf> = scratch.into_iter().filter_map(|path| real(&path)).collect();
         // What it is started with is there, too, with what lies beside it.
-        let worked_in = [&plan.rules.workspace, &job.cwd].map(|path| real(path));
+        let worked_in = [workspace, &job.cwd].map(real);
         let is_apart = |path: &Path| {
             let is_below = |above: &PathBuf| path.starts_with(above) && path != above;
             let mut worked_in = worked_in.iter().flatten();

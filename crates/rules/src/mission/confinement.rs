@@ -1,10 +1,12 @@
 //! How far the processes of a run are confined: what the task says, else the agent, else the settings (semantics, section
 //! 23).
 
+use serde::{Deserialize, Serialize};
+
 use super::model::{Agent, EffectiveSettings, FileScope, NetworkAccess, Sandbox, Task};
 
 /// The confinement that one level asks for; `None` where it leaves a setting to the next level.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Confinement {
     sandbox: Option<Sandbox>,
     network: Option<NetworkAccess>,
