@@ -161,7 +161,7 @@ pub enum CarriedOutcome {
     Lost(String),
     /// No worker has begun it, and none ever will.
     NeverBegan(String),
-    /// It was called off before its end.
+    /// Whoever began the command has called it off.
     CalledOff,
     /// It was handed to nobody, for a reason of this machine or of the server.
     NotBegun(String),
