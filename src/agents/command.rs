@@ -28,7 +28,8 @@ pub fn path_variable() -> String {
 /// A command line whose program was found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Program {
-    /// Absolute path. A bare name would make every start of it search, and fork instead of spawn.
+    /// Absolute path, but for what another machine finds. A bare name would make every start of it search, and fork instead of
+    /// spawn.
     path: PathBuf,
     line: CommandLine,
 }
@@ -39,14 +40,21 @@ impl Program {
     /// # Errors
     /// When there is no such executable; the message names it.
     pub fn resolve(line: &CommandLine, cwd: &Path) -> io::Result<Self> {
-        let name = match line {
+        let found = Self::elsewhere(line);
+        let path = supervisor::resolve(&found.path.to_string_lossy(), &path_variable(), cwd)?;
+        Ok(Self { path, ..found })
+    }
+
+    /// A command line that another machine finds the program of.
+    pub fn elsewhere(line: &CommandLine) -> Self {
+        let path = match line {
             CommandLine::Argv(argv) => argv.first().map_or("", String::as_str),
             CommandLine::Shell(_) => SHELL,
         };
-        Ok(Self {
-            path: supervisor::resolve(name, &path_variable(), cwd)?,
+        Self {
+            path: path.into(),
             line: line.clone(),
-        })
+        }
     }
 
     /// Where the program is.
@@ -248,6 +256,18 @@ impl ChildEnv {
             variables,
             secrets: Secrets::of(secrets.into_inner()),
         })
+    }
+
+    /// The environment of an agent on another machine, which knows the values: nothing is looked for here.
+    pub fn elsewhere<'e>(
+        env: impl Iterator<Item = (&'e String, &'e String)>,
+        passed: impl Iterator<Item = &'e str>,
+    ) -> Self {
+        let own = env.map(|(name, text)| (name.clone(), text.clone()));
+        Self {
+            variables: own.chain(passed.chain(INHERITED).map(by_name)).collect(),
+            secrets: Secrets::default(),
+        }
     }
 }
 

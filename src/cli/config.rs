@@ -142,6 +142,7 @@ fn own_settings(path: &Path, layers: &Layers) -> Result<Settings, Failure> {
     let layers = Layers {
         project: without(&layers.project),
         user: without(&layers.user),
+        has_workers: layers.has_workers,
     };
     let loaded = load::read(path).and_then(|source| mission::load(&source, &layers));
     Ok(settings_of(loaded.map_err(Failure::mission)?.mission))

@@ -32,7 +32,7 @@ pub fn defined_agents(
     let source = load::read(&path).map_err(Failure::mission)?;
     let layers = layers_of(options).map_err(Failure::mission)?;
     if holds_only_agents(&source) {
-        mission::load_config(&source, ConfigLayer::Project).map_err(Failure::mission)?;
+        mission::load_config(&source, ConfigLayer::Project, layers.has_workers).map_err(Failure::mission)?;
     } else {
         mission::load(&source, &layers).map_err(Failure::mission)?;
     }

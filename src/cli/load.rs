@@ -5,8 +5,8 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::runtime::layers_of;
-use rules::mission::{self, LONGEST_MISSION, Loaded, Plan, Report, RunOptions, Source};
+use crate::runtime::{INCLUDED, layers_of};
+use rules::mission::{self, LONGEST_MISSION, Layers, Loaded, Plan, Report, RunOptions, Source};
 
 use super::calibration;
 use super::failure::Failure;
@@ -75,10 +75,23 @@ fn open(path: &Path) -> io::Result<File> {
     }
 }
 
+/// Loads a mission of `folder` over the files beneath it, with what lies in its workspace.
+///
+/// # Errors
+/// Everything that is wrong with the file.
+pub fn load_over(source: &Source, layers: &Layers, folder: &Path) -> Result<Loaded, Report> {
+    let loaded = mission::load(source, layers)?;
+    let included = folder.join(&*loaded.mission.workspace()).join(INCLUDED);
+    let refused = included
+        .is_file()
+        .then(|| mission::refuse_filled_folders(source, &loaded.mission, INCLUDED));
+    refused.flatten().map_or(Ok(loaded), Err)
+}
+
 /// Loads a mission for a run, and says what is to be noted of it.
 pub fn load(source: &Source, options: &RunOptions, screen: &Screen) -> Result<Loaded, Failure> {
     let layers = layers_of(options).map_err(Failure::mission)?;
-    let loaded = mission::load(source, &layers).map_err(Failure::mission)?;
+    let loaded = load_over(source, &layers, &options.mission_folder).map_err(Failure::mission)?;
     if !loaded.notes.diagnostics.is_empty() && !screen.is_json() {
         screen.error(&loaded.notes.render(screen.diagnostics()));
     }

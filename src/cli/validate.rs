@@ -19,7 +19,7 @@ use super::args::ReviewFlags;
 use super::calibration;
 use super::failure::Failure;
 use super::finish_gate::freeze;
-use super::load::{self, mission_folder};
+use super::load::{self, load_over, mission_folder};
 use super::options::{apply_review_flags, options_with_config};
 use super::screen::Screen;
 
@@ -40,12 +40,13 @@ pub fn validate(arguments: &Validate, matches: &ArgMatches, screen: &Screen) -> 
     let mut failed = false;
     for path in &arguments.missions {
         let (mut protected, mut calls) = (Vec::new(), None);
-        let loaded = load::read(path)
-            .and_then(|source| mission::load(&source, &layers).map(|loaded| (source, loaded)));
+        options.mission_folder = mission_folder(path)?;
+        let loaded = load::read(path).and_then(|source| {
+            load_over(&source, &layers, &options.mission_folder).map(|loaded| (source, loaded))
+        });
         let mut warnings = Vec::new();
         let (report, summary) = match loaded {
             Ok((source, mut loaded)) => {
-                options.mission_folder = mission_folder(path)?;
                 options.test_lists.clear();
                 freeze(&loaded.mission, &mut options)?;
                 calibration::freeze(&loaded.mission, &mut options)?;

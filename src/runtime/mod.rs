@@ -26,7 +26,7 @@ mod work;
 
 pub use isolation::git;
 pub use isolation::hidden::{hide, not_hidden};
-pub use isolation::protection::{ReadBefore, files_nobody_makes, listed, named_scripts};
+pub use isolation::protection::{INCLUDED, ReadBefore, files_nobody_makes, listed, named_scripts};
 pub use isolation::run_files::part_of_run;
 pub use isolation::worktrees::{
     begin_worktrees, check_repository, forget_work, restore_work, tidy_worktrees, work_diff,
@@ -45,7 +45,7 @@ pub use recovery::moved::{below, state_base};
 pub use recovery::origin::{
     CheckedOrigin, RunOrigin, code_of_start, is_whole, newest, next_start, operator_key, origin, vouched,
 };
-pub use recovery::recover::{RecoverError, Recovered, layers_of, recover};
+pub use recovery::recover::{HAS_WORKERS, RecoverError, Recovered, layers_of, recover};
 pub use recovery::supervision::{NoWord, supervisors};
 pub use session::control::{ControlAnswer, Reply, ask};
 pub use session::observer::Observer;

@@ -136,6 +136,23 @@ fn all_errors_are_told_at_once() {
 }
 
 #[test]
+#[cfg(not(feature = "temporal"))]
+fn an_agent_on_other_machines_is_refused_by_a_build_that_reaches_none() {
+    let queued = mission("tasks: [{title: one, assignTo: worker}]");
+    let queued = queued.replace("run: touch touched}", "run: touch touched, queue: gpu}");
+    refused(
+        &queued,
+        &[
+            "mission.yaml:3",
+            "'worker' has a `queue`",
+            "hands no work to other machines",
+            "--features temporal",
+        ],
+    );
+    refused(queued.replace("gpu", "'g p u'"), &["mission.yaml:3", "letters, digits"]);
+}
+
+#[test]
 fn what_is_not_built_yet_is_refused_by_run_and_validate_alike() {
     let rest = "settings: {hooks: {task-done: 'true'}}\ntasks: [{title: one, assignTo: worker}]";
     let workspace = Workspace::with(&mission(rest));

@@ -30,6 +30,8 @@ fn a_fit_machine_passes_and_nothing_is_touched() {
     }
     // As root, or where the system does not allow it, it is a warning.
     assert_ne!(check(&document, "confinement").0, "fail");
+    let has_workers = cfg!(feature = "temporal");
+    assert_eq!(check(&document, "workers").0, if has_workers { "ok" } else { "skipped" });
     let (status, place) = check(&document, "agent worker");
     assert!(status == "ok" && place.starts_with('/') && place.ends_with("/sh"), "{place}");
     assert_eq!(check(&document, "variables of worker"), ("ok", "set: MY_TOKEN"));

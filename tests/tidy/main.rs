@@ -22,9 +22,9 @@ use sources::{File, Sources};
 /// What each figure may be at most; what is not listed must be 0. Whoever makes a figure smaller lowers its ceiling. Who
 /// must raise one says in the commit message why.
 const CEILINGS: &[(&str, usize)] = &[
-    ("tokens: all", 845_100),
-    ("tokens: core", 503_300),
-    ("tokens: edges", 340_800),
+    ("tokens: all", 847_950),
+    ("tokens: core", 503_520),
+    ("tokens: edges", 343_450),
     ("largest circle of imports: agents", 5),
     ("largest circle of imports: cli", 2),
     ("largest circle of imports: domain", 7),
@@ -53,6 +53,9 @@ const EDGES: [&str; 4] = ["cli", "domain", "mission", "report"];
 
 /// Modules that have no place in the order of imports.
 const UNRANKED: [&str; 3] = ["lib", "main", "test_clock"];
+
+/// How the names of packages begin that only the feature `temporal` is built with.
+const OF_WORKERS: [&str; 3] = ["temporalio", "tonic", "prost"];
 
 /// Where words are looked for.
 const TREE: [&str; 7] = ["crates", "docs", "fixtures", "measure", "missions", "src", "tests"];
@@ -424,18 +427,32 @@ fn the_drawings_of_the_architecture_page_name_what_is_there() {
 /// What starts, waits, connects or calls the system.
 const IMPURE: [&str; 4] = ["libc", "reqwest", "rustix", "tokio"];
 
-#[test]
-fn the_rules_reach_nothing_and_only_the_supervisor_is_unsafe() {
+/// The names of the packages that a package is built with by default, itself among them.
+fn dependencies(package: &str, edges: &str) -> BTreeSet<String> {
     let tree = Command::new(env!("CARGO"))
-        .args(["tree", "--package", "quorum-rules", "--edges", "normal", "--prefix", "none"])
+        .args(["tree", "--package", package, "--edges", edges, "--prefix", "none"])
         .args(["--locked", "--offline"])
         .current_dir(root())
         .output()
         .expect("cargo starts");
     let tree = String::from_utf8_lossy(&tree.stdout);
-    let names: BTreeSet<&str> = tree.lines().filter_map(|line| line.split(' ').next()).collect();
-    assert!(names.contains("quorum-rules") && names.contains("serde"), "{tree}");
-    assert!(IMPURE.iter().all(|name| !names.contains(name)), "{tree}");
+    tree.lines().filter_map(|line| line.split(' ').next()).map(str::to_owned).collect()
+}
+
+#[test]
+fn what_only_other_machines_need_is_in_no_default_build() {
+    let names = dependencies("quorum-run", "normal,build,dev");
+    assert!(names.contains("quorum-run") && names.contains("reqwest"), "{names:?}");
+    let found: Vec<&String> =
+        names.iter().filter(|name| OF_WORKERS.iter().any(|word| name.starts_with(word))).collect();
+    assert!(found.is_empty(), "{found:?}");
+}
+
+#[test]
+fn the_rules_reach_nothing_and_only_the_supervisor_is_unsafe() {
+    let names = dependencies("quorum-rules", "normal");
+    assert!(names.contains("quorum-rules") && names.contains("serde"), "{names:?}");
+    assert!(IMPURE.iter().all(|name| !names.contains(*name)), "{names:?}");
     for name in ["src/lib.rs", "src/main.rs", "crates/rules/src/lib.rs"] {
         let text = fs::read_to_string(root().join(name)).expect("it is there");
         assert!(text.contains("forbid(unsafe_code)"), "{name} forbids no unsafe code");

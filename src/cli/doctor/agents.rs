@@ -14,7 +14,7 @@ use rules::mission::{self, AgentPlan, PanelSeats, Plan, RunOptions};
 
 use super::super::args::Demands;
 use super::super::failure::Failure;
-use super::super::load::{self, mission_folder};
+use super::super::load::{self, load_over, mission_folder};
 use super::super::options::{apply_demands, options_with_config};
 use super::super::session::must_be_confined;
 use super::programs;
@@ -47,8 +47,9 @@ pub fn load<'p>(
     let mut options = options_with_config()?;
     options.mission_folder = mission_folder(path)?;
     apply_demands(&mut options, demands);
-    let loaded = layers_of(&options)
-        .and_then(|layers| load::read(path).and_then(|source| mission::load(&source, &layers)));
+    let loaded = layers_of(&options).and_then(|layers| {
+        load::read(path).and_then(|source| load_over(&source, &layers, &options.mission_folder))
+    });
     Ok(match loaded {
         Ok(loaded) => {
             let state = State::new(Arc::new(mission::compile(loaded.mission, &options)));
@@ -76,9 +77,15 @@ pub fn checks(mission: &LoadedMission<'_>) -> Vec<HealthCheck> {
     let plan = &*state.plan;
     let needed = agents_needed(state);
     for (index, agent) in plan.agents.iter().enumerate() {
-        let found = [Some(program(agent, &options.mission_folder)), variables(agent)];
+        let is_here = agent.spec.queue.is_none();
+        let found = [
+            Some(program(agent, &options.mission_folder)),
+            variables(agent).filter(|_| is_here),
+        ];
         let found = found.into_iter().flatten();
-        let found = found.chain(programs::checks(agent, &options.mission_folder));
+        // What is on other machines, their workers see.
+        let here = is_here.then(|| programs::checks(agent, &options.mission_folder));
+        let found = found.chain(here.into_iter().flatten());
         if needed.contains(&AgentId::from_index(index)) {
             checks.extend(found);
         } else {
@@ -122,7 +129,7 @@ fn program(agent: &AgentPlan, folder: &Path) -> HealthCheck {
     let name = format!("agent {}", agent.name);
     match locate(agent, folder) {
         Ok(place) => match &agent.spec.run {
-            Some(CommandLine::Shell(_)) => HealthCheck::new(
+            Some(CommandLine::Shell(_)) if agent.spec.queue.is_none() => HealthCheck::new(
                 name,
                 CheckOutcome::Ok,
                 format!("{place} (what the shell line calls is not checked)"),

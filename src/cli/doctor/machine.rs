@@ -12,7 +12,7 @@ use supervisor::files::read_regular;
 use super::super::screen::Screen;
 use crate::report::doctor::{CheckOutcome, HealthCheck};
 use crate::report::documents::RunState;
-use crate::runtime::recover;
+use crate::runtime::{HAS_WORKERS, recover};
 
 const MIB: u64 = 1024 * 1024;
 /// Less free space than this is worth a word: transcripts of long runs grow.
@@ -29,6 +29,7 @@ pub fn checks(folder: &StateFolder, screen: &Screen) -> Vec<HealthCheck> {
         state(folder),
         space(folder.path()),
         key(),
+        workers(),
         lock(folder),
         locale(screen),
         clock(folder.path()),
@@ -52,6 +53,21 @@ fn key() -> HealthCheck {
         Ok(None) => check(CheckOutcome::Ok, "none yet: the first run makes it".to_owned()),
         Err(why) => check(CheckOutcome::Warn, format!("nobody can vouch for a run: {why}")),
     }
+}
+
+/// Whether this build can hand work to other machines.
+fn workers() -> HealthCheck {
+    let message = if HAS_WORKERS {
+        "agents with a `queue` can work on other machines"
+    } else {
+        "this build hands no work to other machines: it was made without the feature temporal"
+    };
+    let verdict = if HAS_WORKERS {
+        CheckOutcome::Ok
+    } else {
+        CheckOutcome::Skipped
+    };
+    HealthCheck::new("workers", verdict, message)
 }
 
 fn state(folder: &StateFolder) -> HealthCheck {

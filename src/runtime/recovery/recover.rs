@@ -328,6 +328,9 @@ impl Recovered {
     }
 }
 
+/// Whether this build hands work to workers on other machines.
+pub const HAS_WORKERS: bool = cfg!(feature = "temporal");
+
 /// The configuration files beneath a mission, from the texts that its options hold.
 ///
 /// # Errors
@@ -336,7 +339,7 @@ pub fn layers_of(options: &RunOptions) -> Result<Layers, Report> {
     let layer = |text: &Option<String>, name: &Option<String>, unnamed: &str, layer: ConfigLayer| {
         let name = name.as_deref().unwrap_or(unnamed);
         text.as_ref()
-            .map(|text| load_config(&Source::new(name, text.as_bytes()), layer))
+            .map(|text| load_config(&Source::new(name, text.as_bytes()), layer, HAS_WORKERS))
             .transpose()
     };
     Ok(Layers {
@@ -352,5 +355,6 @@ pub fn layers_of(options: &RunOptions) -> Result<Layers, Report> {
             "the user's quorum.yaml",
             ConfigLayer::User,
         )?,
+        has_workers: HAS_WORKERS,
     })
 }

@@ -169,7 +169,7 @@ impl AgentBackends {
             })
         });
         let needed = (0..).map(AgentId).zip(state.plan.agents.iter());
-        let needed = needed.filter(|(id, _)| self.needed.contains_key(id));
+        let needed = needed.filter(|(id, agent)| self.needed.contains_key(id) && agent.spec.queue.is_none());
         let lost = needed.flat_map(|(_, agent)| {
             let handed = passed_to(agent).chain(INHERITED);
             let lost = handed.filter(|name| matches!(std::env::var(name), Err(VarError::NotUnicode(_))));
@@ -187,7 +187,7 @@ impl AgentBackends {
     pub fn places(&self, state: &State) -> Vec<(String, String)> {
         let agents = (0..).map(AgentId).zip(state.plan.agents.iter());
         agents
-            .filter_map(|(id, agent)| Some((agent.name.to_string(), self.needed.get(&id)?.place())))
+            .filter_map(|(id, agent)| Some((agent.name.to_string(), self.needed.get(&id)?.place_of(agent))))
             .collect()
     }
 
@@ -222,7 +222,7 @@ pub fn lacking_bash(plan: &Plan) -> Option<EnvironmentProblem> {
 /// # Errors
 /// What is missing.
 pub fn locate(agent: &AgentPlan, folder: &Path) -> Result<String, WorkError> {
-    backend_of(agent, folder, &Network::Open).map(|backend| backend.place())
+    backend_of(agent, folder, &Network::Open).map(|backend| backend.place_of(agent))
 }
 impl Backend {
     /// The secrets of the agent.
@@ -234,7 +234,11 @@ impl Backend {
         }
     }
 
-    fn place(&self) -> String {
+    /// Where an agent is that is reached so.
+    fn place_of(&self, agent: &AgentPlan) -> String {
+        if let Some(queue) = &agent.spec.queue {
+            return format!("workers of the queue {queue}");
+        }
         match self {
             Self::Command(agent) => agent.program.path().display().to_string(),
             Self::Model(endpoint) => endpoint.url.to_string(),
@@ -255,6 +259,13 @@ pub fn backend_of(agent: &AgentPlan, folder: &Path, network: &Network) -> Result
                 .as_ref()
                 .or(own.as_ref())
                 .ok_or("it has no `run`")?;
+            let by = ByPreset::of(&agent.spec)?;
+            if agent.spec.queue.is_some() {
+                // What is there to be found, its worker finds.
+                let program = Program::elsewhere(line);
+                let env = ChildEnv::elsewhere(agent.spec.env.iter(), passed_to(agent));
+                return Ok(Backend::Command(Arc::new(CommandAgent { program, env, by })));
+            }
             let program = Program::resolve(line, folder)?;
             let env = ChildEnv::of_agent(agent.spec.env.iter(), passed_to(agent), own_variable)?;
             if let Some(LoginState::Missing(help)) = login_of(agent)
@@ -262,7 +273,6 @@ pub fn backend_of(agent: &AgentPlan, folder: &Path, network: &Network) -> Result
             {
                 return Err(format!("it has no login, and would go on elsewhere without one: {help}").into());
             }
-            let by = ByPreset::of(&agent.spec)?;
             Ok(Backend::Command(Arc::new(CommandAgent { program, env, by })))
         }
         AdapterKind::Model { .. } => {
@@ -287,5 +297,64 @@ pub fn backend_of(agent: &AgentPlan, folder: &Path, network: &Network) -> Result
         }
         AdapterKind::Echo => Ok(Backend::Echo),
         AdapterKind::Person => Err("a person can only be named as a reviewer; give the task an agent".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rules::mission::{Layers, RunOptions, Source, compile, load};
+
+    /// The first agent of a mission, whose `agents` are this.
+    fn agent(agents: &str) -> AgentPlan {
+        let text = format!(
+            "name: m\nagents: {agents}\nisolation: worktree\nsettings: {{workers: {{exchange: e.git}}}}\ntasks: [{{title: t}}]\n"
+        );
+        let layers = Layers {
+            has_workers: true,
+            ..Layers::default()
+        };
+        let loaded = load(&Source::new("m.yaml", text), &layers).expect("it is right");
+        compile(loaded.mission, &RunOptions::default()).agents[0].clone()
+    }
+
+    #[test]
+    fn what_an_agent_on_another_machine_needs_is_not_looked_for_here() {
+        for (there, here) in [
+            (
+                "run: [no-such-program, x], queue: gpu",
+                "run: [no-such-program, x]",
+            ),
+            ("run: [./no/such], queue: gpu", "run: [./no/such]"),
+            (
+                "run: [sh], env: {A: 'x ${NO_SUCH_VARIABLE}'}, queue: gpu",
+                "run: [sh], env: {A: 'x ${NO_SUCH_VARIABLE}'}",
+            ),
+            (
+                "adapter: claude, run: [no-such-program], queue: gpu",
+                "adapter: claude, run: [no-such-program]",
+            ),
+        ] {
+            let folder = Path::new("/");
+            let place = locate(&agent(&format!("{{a: {{{there}}}}}")), folder).expect(there);
+            assert_eq!(place, "workers of the queue gpu");
+            assert!(
+                locate(&agent(&format!("{{a: {{{here}}}}}")), folder).is_err(),
+                "{here}"
+            );
+        }
+        let spec = "{a: {run: [./agent], env: {A: '${NO_SUCH_VARIABLE}'}, passEnv: [B], queue: gpu}}";
+        let Ok(Backend::Command(found)) = backend_of(&agent(spec), Path::new("/"), &Network::Open) else {
+            panic!("it is a command");
+        };
+        assert_eq!(found.program.path(), Path::new("./agent"));
+        let names: Vec<&str> = found
+            .env
+            .variables
+            .iter()
+            .map(|(name, _)| name.as_str())
+            .collect();
+        assert_eq!(names, [&["A", "B"][..], &INHERITED].concat());
+        assert!(found.env.secrets.is_empty());
     }
 }

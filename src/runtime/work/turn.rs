@@ -28,6 +28,9 @@ pub async fn turn(context: WorkContext, order: TurnOrder, worker: Worker) -> Res
     match worker {
         Worker::Echo => Ok(blocking(move || echo::turn(&context, turn)).await?),
         Worker::Model(worker, silence) => by_model(context, order, worker, silence).await,
+        Worker::Program(..) if order.commands.plan.worker_of(turn.task).spec.queue.is_some() => {
+            Ok(not_reachable(turn, "no work goes to other machines yet"))
+        }
         Worker::Program(agent, session, allowed) => {
             let before = TurnBaseline::take(&context, order.files.clone(), None);
             let (messages, commands) = (context.messages.clone(), order.commands.clone());

@@ -88,6 +88,8 @@ codes! {
     NotInConfig = "Q0211": "A `quorum.yaml` may hold `agents`, `channels`, `rubrics` and `settings`. Everything else belongs in a mission file.",
     /// A duration without a unit.
     NoUnit = "Q0212": "A number without a unit is a duration in milliseconds, and one below 1000 ends before most things have begun. Who means seconds writes `10s`, who means minutes `10m`, who means milliseconds `10ms`. Flags and variables take no number without a unit.",
+    /// Not in this build.
+    NotInThisBuild = "Q0213": "The key needs a part of quorum that this build was made without. `queue` needs the feature `temporal`: `cargo install --features temporal`. The mission is refused rather than run without what it asks for.",
     /// No agents.
     NoAgents = "Q0301": "A mission needs at least one agent: in its own `agents`, or in a `quorum.yaml`.",
     /// No such agent.

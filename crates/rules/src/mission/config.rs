@@ -27,6 +27,8 @@ pub enum ConfigLayer {
 pub struct Layers {
     pub project: Option<Config>,
     pub user: Option<Config>,
+    /// Whether this build hands work to workers on other machines.
+    pub has_workers: bool,
 }
 
 impl Layers {
@@ -72,11 +74,11 @@ fn add_missing<T: Clone>(above: &mut Named<T>, below: &Named<T>) {
         .extend(below.0.iter().filter(|(name, _)| !taken.contains(name)).cloned());
 }
 
-/// Loads and validates a `quorum.yaml`.
+/// Loads and validates a `quorum.yaml`; `has_workers` says whether this build hands work to workers on other machines.
 ///
 /// # Errors
 /// Everything that is wrong with the file.
-pub fn load_config(source: &Source, layer: ConfigLayer) -> Result<Config, Report> {
+pub fn load_config(source: &Source, layer: ConfigLayer, has_workers: bool) -> Result<Config, Report> {
     let text = source.text()?;
     let Document {
         tree,
@@ -84,7 +86,7 @@ pub fn load_config(source: &Source, layer: ConfigLayer) -> Result<Config, Report
         value: mut config,
     } = read_document::<Config>(&source.name, text, Some(Mission::TABLE))?;
     let mut problems = checked.problems;
-    problems.append(validate::validate_config(&config));
+    problems.append(validate::validate_config(&config, has_workers));
     let failed = problems.has_errors();
     let (diagnostics, more) = problems.locate(&source.name, text, Some(&tree));
     if failed {
@@ -144,10 +146,11 @@ settings:
   prices: {m: {input: 1, output: 2}}
   worktree: {copy: [a], link: [b], setup: c}
   calibration: {file: f}
+  workers: {exchange: e, lease: 5s}
   budget: {maxCost: 1, maxTokens: 1, maxRequests: 1, maxTime: 1m, reserveForJudging: 0.2}
 agents: {a: {run: x}}
 ";
-        let config = load_config(&Source::new("quorum.yaml", text), ConfigLayer::Project);
+        let config = load_config(&Source::new("quorum.yaml", text), ConfigLayer::Project, false);
         let settings = config.expect("it is right").settings.or(default_settings());
         let paths = setting_paths();
         assert!(paths.len() > 40, "{paths:?}");

@@ -135,6 +135,9 @@ pub fn keeps_from_taking_over(plan: &Plan, task: TaskId, agent: AgentId) -> Opti
         return Some("is a person".to_owned());
     }
     let work = plan.task(task);
+    if plan.agent(agent).spec.queue.is_some() && !work.isolation.is_carried() {
+        return Some("works on other machines, where the task's folder cannot go".to_owned());
+    }
     if work.approving_agents().any(|approver| approver == agent) {
         return Some("agrees to its start".to_owned());
     }
@@ -168,6 +171,7 @@ pub fn candidates(
     let may_stand_in = move |agent: &AgentId| {
         let spec = &plan.agent(*agent).spec;
         spec.adapter != Adapter::Human
+            && spec.queue.is_none()
             && (step != Some(StageKey::VISION) || spec.vision)
             && authors(plan, task).all(|author| author != *agent)
             && dependence(plan, task, *agent).is_none()
@@ -217,13 +221,15 @@ fn able(plan: &Plan, task: TaskId, named: Option<&[AgentId]>) -> Vec<Eligible> {
     let named = named.unwrap_or_default();
     let manager = plan.agent(author).reports_to;
     let claim = |agent: AgentId| {
-        if work.workers().any(|author| author == agent) || plan.agent(agent).removed {
+        let spec = &plan.agent(agent).spec;
+        // Who has a `queue` only works.
+        let is_out = plan.agent(agent).removed || spec.queue.is_some();
+        if is_out || work.workers().any(|author| author == agent) {
             return None;
         }
         if let Some(position) = named.iter().position(|name| *name == agent) {
             return Some((Why::Named, position));
         }
-        let spec = &plan.agent(agent).spec;
         let answers_for_it = work.delegated_by == Some(agent) || manager == Some(agent);
         let is_able = spec.may_judge() || (answers_for_it && spec.adapter == Adapter::Command);
         if !is_able {

@@ -571,6 +571,8 @@ pub struct Rules {
     pub isolation: model::Isolation,
     /// How tasks are isolated.
     pub worktrees: WorktreePlan,
+    /// How work is handed to workers on other machines.
+    pub workers: model::Workers,
     /// The extent to which the mission is carried out.
     pub extent: Extent,
     /// The sandbox of the session, which wins over every other setting.

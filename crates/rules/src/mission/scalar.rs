@@ -27,8 +27,8 @@ use super::text::quoted;
 pub use number::{Fraction, Positive};
 pub use number::{Reruns, RubricLevel, Temperature, number_in};
 pub use text::{
-    AgentName, ChannelName, Filled, InnerFile, InnerGlob, InnerPath, Name, RubricName, TargetFile, TaskTitle,
-    Title, VariableName,
+    AgentName, ChannelName, Filled, InnerFile, InnerGlob, InnerPath, Name, QueueName, RubricName, TargetFile,
+    TaskTitle, Title, VariableName,
 };
 
 /// A value that one text of the file stands for.

@@ -39,6 +39,7 @@ impl Rules {
             hidden: None,
             isolation: Isolation::Shared,
             extent: Extent::Whole,
+            workers: Default::default(),
             worktrees: WorktreePlan {
                 root: None,
                 copy: Box::default(),

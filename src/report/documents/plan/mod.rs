@@ -137,6 +137,8 @@ struct TaskRow<'a> {
     agent: &'a str,
     /// How the agent works with tools, where quorum uses them for it.
     agent_tools: Option<Tools>,
+    /// The queue of workers on other machines that its turns go to.
+    queue: Option<&'a str>,
     /// The wave in which the task can start, from 1.
     wave: u32,
     /// The titles of its dependencies.
@@ -491,8 +493,7 @@ impl<'a> TaskRow<'a> {
         let excluded = eligibility::excluded(plan, id, named(plan, id));
         let verification = task.verification();
         let decomposer = verification.and_then(|verification| verification.decomposer);
-        let seats = judge.map_or(&[][..], Judge::seats);
-        let people = judge.map_or(&[][..], Judge::people);
+        let (seats, people) = judge.map_or((&[][..], &[][..]), |judge| (judge.seats(), judge.people()));
         let grader = verification.and_then(|verification| verification.grader);
         let lacks_grader = plan.rules.settings.evaluate
             && verification.is_some_and(|verification| verification.rubric.is_some())
@@ -514,8 +515,8 @@ impl<'a> TaskRow<'a> {
             why: why.to_string(),
         };
         let bar = plan.bar(id);
-        let calibrated = task.panel().and_then(|panel| panel.calibrated.as_ref());
         let gates = plan.gates_before.of(id).iter();
+        let calibrated = task.panel().and_then(|panel| panel.calibrated.as_ref());
         Self {
             title: &task.title,
             agent: plan.agent_name(task.agent),
@@ -523,6 +524,7 @@ impl<'a> TaskRow<'a> {
             agent_tools: worker
                 .tools
                 .filter(|tools| tools.any() && plan.route(id).is_none()),
+            queue: worker.queue.as_deref(),
             wave,
             depends_on: plan.titles(plan.dependencies.of(id)),
             held_by: gates.map(|id| &*plan.gate(*id).name).collect(),

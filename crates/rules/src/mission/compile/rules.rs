@@ -37,6 +37,7 @@ pub fn rules(mission: &Mission, options: &RunOptions) -> Rules {
         hidden: None,
         isolation: mission.isolation(),
         worktrees: worktrees(&settings.worktree, options),
+        workers: settings.workers.clone(),
         extent: Extent::Whole,
         session_sandbox: options.sandbox,
         deadline: mission.deadline,

@@ -12,8 +12,10 @@ use crate::domain::{Millis, Money};
 use crate::mission::codes::Code;
 use crate::mission::document::{Node, NodeKind};
 use crate::mission::environment::{Secret, Template, variables};
-use crate::mission::keys::{Later, Value, keys, single, words};
-use crate::mission::scalar::{AgentName, Fault, Filled, JsonForm, Name, Scalar, Temperature, VariableName};
+use crate::mission::keys::{Value, keys, single, words};
+use crate::mission::scalar::{
+    AgentName, Fault, Filled, JsonForm, Name, QueueName, Scalar, Temperature, VariableName,
+};
 use crate::mission::shape::Shape;
 use crate::mission::text::quoted;
 
@@ -74,12 +76,13 @@ keys! {
         "maxCostPerTurn" max_cost_per_turn: Option<Money>;
         /// Variables that are passed on where they are set.
         "passEnv" pass_env: Vec<String> as VariableName;
-        /// Whether a fix goes on in the same session [=].
-        "session" session: SessionUse, or("keep");
+        /// Whether a fix goes on in the same session [=; fresh with a `queue`].
+        "session" session: Option<SessionUse>, or("keep");
         /// What it may do: read, edit, full, or rules [edit]; and how long a person is waited for who must allow a tool call.
         "permissions" permissions: Permissions as WordOrMap;
-        /// The queue of workers on other machines that it belongs to.
-        "queue" queue: Later as Filled, later("workers");
+        /// The queue of workers on other machines: each of its turns goes to one of them, which has its program, its variables and
+        /// its login.
+        "queue" queue: Option<Box<str>> as QueueName;
         #[doc = says!(sandbox)]
         "sandbox" sandbox: Option<Sandbox>, or("auto");
         #[doc = says!(network)]
@@ -144,7 +147,7 @@ impl Agent {
     pub fn keeps_session(&self) -> bool {
         let resumes = |preset: &Arc<Preset>| !preset.resume.is_empty();
         let can = self.adapter == Adapter::Acp || self.preset.as_ref().is_some_and(resumes);
-        can && self.session == SessionUse::Keep
+        can && self.queue.is_none() && self.session != Some(SessionUse::Fresh)
     }
 
     /// How far middleware comes around its turns.

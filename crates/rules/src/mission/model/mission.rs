@@ -31,6 +31,7 @@ use super::words::{
     Autonomy, CHECKS_MAY_WRITE, Consensus, FileScope, FinalChecks, Independence, Isolation, NetworkAccess,
     OnExhausted, PanelMode, ProofRule, RemedyOrder, SCRATCH, Sandbox, Stakes, TESTS,
 };
+use super::workers::Workers;
 use super::worktree::Worktree;
 
 keys! {
@@ -214,6 +215,8 @@ keys! {
         "defaultChannels" default_channels: Option<Box<[Box<str>]>> as ChannelName;
         /// How worktrees are prepared and merged, where tasks are isolated in them.
         "worktree" worktree: Worktree;
+        /// How work is handed to workers on other machines, for agents with a `queue`.
+        "workers" workers: Workers;
         #[doc = says!(sandbox)]
         "sandbox" sandbox: Option<Sandbox> = "auto";
         #[doc = says!(network)]

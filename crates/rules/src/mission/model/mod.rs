@@ -24,6 +24,7 @@
 //! | `tools` | `tools` of an agent: what a model behind HTTP may do itself (7) |
 //! | `verification` | `verification`: how a task's `acceptance` is graded |
 //! | `words` | words of the file: enums that are written as one of a fixed list of words |
+//! | `workers` | how work is handed to workers on other machines |
 //! | `worktree` | how worktrees are prepared and merged |
 
 /// The meaning of a key that stands in several kinds of maps.
@@ -112,6 +113,7 @@ mod task;
 mod tools;
 mod verification;
 mod words;
+mod workers;
 mod worktree;
 
 pub use agent::{Adapter, AdapterKind, AdapterName, Agent, Input, SessionUse, http_adapters};
@@ -142,4 +144,5 @@ pub use words::{
     Autonomy, BeforeRule, Consensus, FileScope, FinalChecks, Independence, Isolation, NetworkAccess,
     OnExhausted, PanelMode, ProofRule, Remedy, RemedyOrder, Review, Sandbox, Stakes, TaskType,
 };
+pub use workers::Workers;
 pub use worktree::{MergeInto, Worktree, is_branch_name};

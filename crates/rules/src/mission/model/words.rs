@@ -191,6 +191,13 @@ words! {
     }
 }
 
+impl Isolation {
+    /// Whether the folder of such a task can go to another machine and come back: it has one, and nothing leads out of it.
+    pub fn is_carried(self) -> bool {
+        matches!(self, Self::Worktree | Self::Temp)
+    }
+}
+
 words! {
     /// The declared result of a check before the work begins (semantics, section 24).
     #[derive(PartialOrd, Ord)]

@@ -87,6 +87,24 @@ impl Scalar for VariableName {
     }
 }
 
+/// The name of a queue of workers: a part of a name that servers and command lines take.
+pub struct QueueName(String);
+
+impl Scalar for QueueName {
+    const EXPECTS: &'static str = "a name of letters, digits, `.`, `_` and `-`";
+    const FORM: JsonForm = JsonForm::Text(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$");
+
+    fn parse(text: &str) -> Result<Self, Fault> {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+        let begins = text.starts_with(|c: char| c.is_ascii_alphanumeric());
+        if begins && text.len() <= 100 && text.chars().all(is_plain) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(Fault::expected::<Self>(text).with_help("write for example `gpu`"))
+        }
+    }
+}
+
 /// A task's title, in the one form in which titles are compared.
 pub struct Title(String);
 
@@ -249,6 +267,7 @@ text_scalars!(
     Filled,
     Name,
     VariableName,
+    QueueName,
     Title,
     TaskTitle,
     AgentName,

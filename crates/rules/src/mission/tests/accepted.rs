@@ -114,7 +114,7 @@ fn the_forms_of_reviewers() {
 }
 
 fn layers() -> Layers {
-    let config = |text: &str, layer| load_config(&Source::new("quorum.yaml", text), layer).unwrap();
+    let config = |text: &str, layer| load_config(&Source::new("quorum.yaml", text), layer, false).unwrap();
     Layers {
         project: Some(config(
             "agents: {p: {run: p}, both: {run: p}}\nsettings: {evalThreshold: 70}\n",
@@ -124,6 +124,7 @@ fn layers() -> Layers {
             "agents: {both: {run: u}}\nchannels: {ops: {type: file, path: f}}\nsettings: {evalThreshold: 80, maxRetries: 9}\n",
             ConfigLayer::User,
         )),
+        has_workers: false,
     }
 }
 

@@ -5,6 +5,7 @@ mod plan;
 mod random;
 mod refused;
 mod table;
+mod workers;
 
 use super::*;
 

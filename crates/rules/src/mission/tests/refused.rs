@@ -32,6 +32,10 @@ fn cases() -> Vec<(String, Vec<&'static str>)> {
             vec!["Q0308"],
         ),
         (
+            "name: m\nagents: {a: {run: x, queue: gpu}}\ntasks: [{title: t}]\n",
+            vec!["Q0213"],
+        ),
+        (
             "name: m\nbudget: {maxCost: 1, reserveForJudging: 0.2}\nagents: {a: {run: x, maxCostPerTurn: 0.9}}\ntasks: [{title: t}]\n",
             vec!["Q0310"],
         ),
@@ -419,7 +423,7 @@ fn files_that_are_no_text_are_refused() {
 
 #[test]
 fn configuration_files_hold_only_what_missions_share() {
-    let load = |text: &str| load_config(&Source::new("quorum.yaml", text), ConfigLayer::User);
+    let load = |text: &str| load_config(&Source::new("quorum.yaml", text), ConfigLayer::User, false);
     let report = load("tasks: []\nbogus: 1\nagents: {a: {}}\n").unwrap_err();
     let codes: Vec<_> = report
         .diagnostics
@@ -507,20 +511,12 @@ fn an_author_is_neither_its_own_red_team_nor_its_own_vision_judge() {
 
 #[test]
 fn what_is_not_built_is_refused() {
-    for (text, what) in [
-        (minimal("settings: {hooks: {done: x}}\n"), "hooks"),
-        (agent("run: [x], queue: gpu"), "queue"),
-    ] {
-        let report = load_text(&text).expect_err(what);
-        let codes: Vec<_> = report.diagnostics.iter().map(|found| found.code).collect();
-        assert_eq!(codes, [Code::NotBuiltYet], "{what}");
-        assert_eq!(
-            report.diagnostics[0].severity,
-            DiagnosticSeverity::Error,
-            "{what}"
-        );
-        assert!(report.diagnostics[0].message.contains(what), "{what}");
-    }
+    let what = "hooks";
+    let report = load_text(&minimal("settings: {hooks: {done: x}}\n")).expect_err(what);
+    let codes: Vec<_> = report.diagnostics.iter().map(|found| found.code).collect();
+    assert_eq!(codes, [Code::NotBuiltYet]);
+    assert_eq!(report.diagnostics[0].severity, DiagnosticSeverity::Error);
+    assert!(report.diagnostics[0].message.contains(what));
 }
 
 #[test]

@@ -103,7 +103,7 @@ fn without_preset(name: &str, agent: &Agent, problems: &mut Violations) {
     let is_started = is_program || agent.adapter == Adapter::Command;
     let rules = agent.permissions.has_rules() && agent.adapter != Adapter::Acp;
     let found = [
-        ("session", agent.session != SessionUse::Keep && !is_program),
+        ("session", agent.session == Some(SessionUse::Fresh) && !is_program),
         ("permissions", agent.permissions.set.is_some() && !is_program),
         ("permissions", rules),
         ("passEnv", !agent.pass_env.is_empty() && !is_started),

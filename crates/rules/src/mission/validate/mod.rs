@@ -17,6 +17,7 @@
 //! | `tasks` | tasks: titles, who works, what they depend on, who judges |
 //! | `unscored_gates` | gates that ask for a score where no task before them has one (14) |
 //! | `waits` | what a run waits for: approvals, gates, checkpoints, delays |
+//! | `workers` | agents with a `queue`: what their adapter, their tasks and the settings must be |
 
 mod agents;
 pub mod budget;
@@ -31,8 +32,10 @@ mod stages;
 mod tasks;
 mod unscored_gates;
 mod waits;
+mod workers;
 
 pub use criteria::unclear;
+pub use workers::refuse_filled_folders;
 
 use std::collections::{HashMap, HashSet};
 
@@ -48,6 +51,8 @@ use crate::domain::skeleton_of;
 pub struct Names<'m> {
     pub tasks: HashMap<&'m str, usize>,
     pub agents: HashSet<&'m str>,
+    /// The agents with a `queue`.
+    pub queued: HashSet<&'m str>,
     /// The first task of each look, where any title is not plain ASCII.
     pub looks: HashMap<String, usize>,
     /// The places that hidden checks name, each with the title of such a check's task.
@@ -68,6 +73,7 @@ impl<'m> Names<'m> {
             tasks.entry(&*task.title).or_insert(index);
         }
         let agents = mission.agents.0.iter().map(|(name, _)| &**name).collect();
+        let queued = mission.agents.0.iter().filter(|(_, agent)| agent.queue.is_some());
         let mut looks = HashMap::new();
         if tasks.keys().any(|title| !title.is_ascii()) {
             for (index, task) in mission.tasks.iter().enumerate() {
@@ -77,6 +83,7 @@ impl<'m> Names<'m> {
         Self {
             tasks,
             agents,
+            queued: queued.map(|(name, _)| &**name).collect(),
             looks,
             hidden: tasks::named_by_hidden(mission),
             incomplete,
@@ -107,6 +114,12 @@ impl<'m> Names<'m> {
         });
     }
 
+    /// Reports the name of one who is asked something that no agent has, or an agent that only works.
+    pub fn check_asked(&self, name: &str, place: impl Fn() -> Path, problems: &mut Violations) {
+        self.check_agent(name, &place, problems);
+        workers::refuse_asked(name, &place, self, problems);
+    }
+
     /// Reports a title that no task has.
     pub fn check_task<P: Into<ViolationPlace>>(
         &self,
@@ -134,15 +147,16 @@ impl<'m> Names<'m> {
     }
 }
 
-/// Everything that is wrong with a mission whose keys are right.
-pub fn validate(mission: &Mission, incomplete: &HashSet<Referent>) -> Violations {
+/// Everything that is wrong with a mission whose keys are right; `has_workers` says whether this build hands work to workers.
+pub fn validate(mission: &Mission, incomplete: &HashSet<Referent>, has_workers: bool) -> Violations {
     let mut problems = Violations::default();
     let names = Names::new(mission, incomplete);
     version(mission, &mut problems);
     agents::validate(&mission.agents, &names, &mut problems);
+    workers::validate_each(&mission.agents, has_workers, &mut problems);
     if let Some(orchestrator) = &mission.settings.orchestrator {
         let place = || Path::of("settings").key("orchestrator");
-        names.check_agent(orchestrator, place, &mut problems);
+        names.check_asked(orchestrator, place, &mut problems);
     }
     channels::validate(&mission.channels, &mut problems);
     budget::validate(mission, &mut problems);
@@ -150,10 +164,14 @@ pub fn validate(mission: &Mission, incomplete: &HashSet<Referent>) -> Violations
     stages::validate(mission, &names, &mut problems);
     criteria::enforce(mission, &mut problems);
     waits::settings(&mission.settings, &mut problems);
+    workers::settings(&mission.settings, &mut problems);
     waits::validate(mission, &names, &mut problems);
     edges::validate(mission, &names, &mut problems);
     edges::extra(mission, &names, &mut problems);
     order::validate(mission, &names, &mut problems);
+    if has_workers {
+        workers::validate(mission, &names, &mut problems);
+    }
     problems
 }
 
@@ -169,10 +187,12 @@ pub fn advise(mission: &Mission) -> Violations {
 
 /// Finds the problems of a `quorum.yaml` by itself. Managers may be defined in the mission, so they are not
 /// looked for.
-pub fn validate_config(config: &Config) -> Violations {
+pub fn validate_config(config: &Config, has_workers: bool) -> Violations {
     let mut problems = Violations::default();
     agents::validate_each(&config.agents, &mut problems);
+    workers::validate_each(&config.agents, has_workers, &mut problems);
     waits::settings(&config.settings, &mut problems);
+    workers::settings(&config.settings, &mut problems);
     channels::validate(&config.channels, &mut problems);
     presets::validate(&config.presets, &mut problems);
     problems

@@ -92,7 +92,7 @@ fn looks(mission: &Mission) -> Vec<(&'static str, &str, Stakes)> {
 }
 
 /// The agents that may be asked instead of one: those in its `fallback`, and their own fallbacks.
-fn stand_ins<'m>(mission: &'m Mission, name: &'m str) -> Vec<&'m str> {
+pub fn stand_ins<'m>(mission: &'m Mission, name: &'m str) -> Vec<&'m str> {
     let mut found = vec![name];
     let mut next = 0;
     while let Some(agent) = found.get(next).map(|name| mission.agents.get(name)) {
@@ -256,7 +256,7 @@ impl StageChecker<'_, '_> {
 
     /// Checks that the agent exists, and that it can give the reply that is wanted.
     fn agent(&mut self, name: &str, may_be_person: bool, place: impl Fn() -> Path) {
-        self.names.check_agent(name, &place, self.problems);
+        self.names.check_asked(name, &place, self.problems);
         let found = self.mission.agents.get(name);
         if found.is_some_and(|agent| agent.adapter == Adapter::Human && !may_be_person) {
             self.problems.refuse(

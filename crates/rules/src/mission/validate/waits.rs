@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::order::between;
+use super::workers::refuse_asked;
 use super::{Names, named_twice, repeated};
 use crate::mission::codes::Code;
 use crate::mission::condition::{Conditions, check};
@@ -17,16 +18,29 @@ pub fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Violations)
         };
         let author = mission.assignee(task);
         for (item, approver) in approval.approvers.iter().enumerate() {
-            if let Approver::Named(name) = approver
-                && author == Some(&**name)
-            {
+            let Approver::Named(name) = approver else {
+                continue;
+            };
+            let path = || {
                 let path = Path::of("tasks").item(index).key("requiresApproval");
+                path.key("approvers").item(item)
+            };
+            refuse_asked(name, path, names, problems);
+            if author == Some(&**name) {
                 problems.refuse(
                     Code::OwnReviewer,
-                    path.key("approvers").item(item),
+                    path(),
                     format!("the agent {} cannot approve its own task", quoted(name)),
                     "name another agent, a person or a command",
                 );
+            }
+        }
+    }
+    for (index, gate) in (0..).zip(mission.settings.approval_gates.iter().flatten()) {
+        for (item, approver) in (0..).zip(&gate.approvers) {
+            let at = || Path::of("settings").key("approvalGates").item(index);
+            if let Approver::Named(name) = approver {
+                refuse_asked(name, || at().key("approvers").item(item), names, problems);
             }
         }
     }
