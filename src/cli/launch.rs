@@ -134,7 +134,7 @@ impl InPassing {
         let unconfined = try_confinement(&mut supervisor, &self.state, &self.options)?;
         let _lock = lock(&folder, command, &id)?;
         let run = folder.run(&id);
-        let places = programs.places(&self.state);
+        let places = programs.places.clone();
         let watchers = screen.watch(&run, false, flags, places, LiveView::default());
         let launch = Launch {
             reports: None,

@@ -102,7 +102,7 @@ pub fn resume(arguments: &ResumeArgs, matches: &ArgMatches, screen: &Screen) -> 
         last: recovered.worked_last,
     }));
     reports.clear()?;
-    let watchers = screen.watch(&run, true, &arguments.flags, programs.places(&state), view);
+    let watchers = screen.watch(&run, true, &arguments.flags, programs.places.clone(), view);
     let ending = run_session(
         &run,
         state,

@@ -56,7 +56,7 @@ pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
     make_workspace(&state.plan.rules.workspace)?;
 
     let run = folder.run(&id);
-    let places = programs.places(&state);
+    let places = programs.places.clone();
     let watchers = screen.watch(&run, true, &arguments.flags.session, places, LiveView::default());
     let launch = Launch {
         run,

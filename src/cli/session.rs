@@ -60,9 +60,14 @@ pub fn supervisor_ref(supervisor: &supervisor::Handle) -> SupervisorRef {
 /// Programs and credentials of all agents, or everything that is missing. A run may add to what it recorded before, and to
 /// no other recording.
 pub fn resolve_programs(state: &State, options: &RunOptions, run: &RunId) -> Result<AgentBackends, Failure> {
-    let network = network(options, run)?;
     let offline = options.offline;
-    AgentBackends::resolve(state, &options.mission_folder, network).map_err(|problems| {
+    AgentBackends::resolve(
+        &state.plan,
+        agents_needed(state),
+        &options.mission_folder,
+        network(options, run)?,
+    )
+    .map_err(|problems| {
         let list: Vec<String> = problems.iter().map(EnvironmentProblem::to_string).collect();
         let failure = environment!(list.join("\n       "));
         failure.help(if offline {

@@ -4,11 +4,12 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::agents::cassette::CallKey;
 use crate::agents::command::{TASK_VARIABLE, check_argv, inherited, script_argv, test_argv};
 use crate::agents::preset::{ByPreset, CommandAgent, TurnSession, Use};
 use crate::agents::secrets::Secrets;
 use crate::store::{AskFile, RunFolder, SpoolName};
-use rules::domain::{AskId, Millis, StageKey, TaskId, TurnId};
+use rules::domain::{AgentId, AskId, Millis, StageKey, TaskId, TurnId};
 use rules::engine::{AfterCrash, WorkKind, policy};
 use rules::mission::model::{AgentMiddleware, Check, Input, Preset};
 use rules::mission::{Plan, Requirement};
@@ -75,6 +76,17 @@ impl TaskCommands {
         let all = own.iter().chain(more);
         all.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
             .collect()
+    }
+
+    /// The key of a recorded call for the task.
+    pub fn call_key(&self, agent: AgentId, stage: &str, place: Vec<u32>) -> CallKey {
+        CallKey {
+            task: self.title().to_owned(),
+            agent: self.plan.agent_name(agent).to_owned(),
+            attempt: self.attempt,
+            stage: stage.to_owned(),
+            place,
+        }
     }
 
     /// The title of the task.

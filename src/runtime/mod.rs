@@ -40,6 +40,7 @@ pub use outside::working_diff::{WorkingDiff, working_diff};
 pub use recovery::admission::{Unfinished, unfinished_runs, unfinished_with};
 pub use recovery::adopt::{Keeping, Left, adopt};
 pub use recovery::inspect::{Inspection, SalvageError, VerifiedFiles, inspect, salvage};
+pub use recovery::missing_files::missing_files;
 pub use recovery::missions::Missions;
 pub use recovery::moved::{below, state_base};
 pub use recovery::origin::{
@@ -52,7 +53,6 @@ pub use session::observer::Observer;
 pub use session::snapshots::{Tail, summary_of_snapshot};
 pub use session::{Ending, Session, SessionSetup};
 pub use work::agent_backends::{AgentBackends, EnvironmentProblem, lacking_bash, locate};
-pub use work::audit::missing_files;
 pub use work::dead_letters::retry_now;
 pub use work::login::{LoginState, login_of};
 pub use work::notices::Notification;

@@ -3,39 +3,40 @@
 //! | file | what |
 //! |---|---|
 //! | `clock` | the clock of a session: it hands the engine the timers whose moment has come |
-//! | `commands` | commands of a session below its supervisor, and what their ends mean to the loop |
 //! | `control` | `control.sock`: commands of people to the live session |
+//! | `deliveries` | what is told outside of the run while it goes on: channels, dead letters |
 //! | `effects` | performs effects: each becomes a process, a request or a look at files |
 //! | `end` | the end of a session that ended in order |
 //! | `entry` | a record on its way: vouched for, applied, with what becomes due by it, appended |
 //! | `error` | why a session could not go on |
 //! | `inbox` | what lies in the inbox: commands of people who could not reach the session at its socket |
 //! | `observer` | who watches a session |
+//! | `orders` | what each piece of work is given of the state, by value |
 //! | `other_runs` | commands for the other runs of the state folder while this session holds its lock |
+//! | `processes` | commands below the supervisor, what that tells, and signals to it |
 //! | `signals` | SIGINT, SIGTERM, and SIGHUP of a terminal that was closed |
 //! | `snapshots` | when `state.json` is written |
-//! | `turns` | turns are begun, taken over and ended before their time |
 
 pub mod clock;
-mod commands;
 pub mod control;
+mod deliveries;
 pub mod effects;
 mod end;
 pub mod entry;
 pub mod error;
 mod inbox;
 pub mod observer;
+mod orders;
 pub mod other_runs;
+mod processes;
 pub mod signals;
 pub mod snapshots;
-mod turns;
 
 use std::collections::{BTreeSet, VecDeque};
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::time::{Duration, Instant, Interval, MissedTickBehavior, interval_at};
 
@@ -62,7 +63,7 @@ use crate::runtime::work::program_looks::look_at_programs;
 use crate::runtime::work::seen_on::SeenOn;
 use clock::Clock;
 use control::{ControlAnswer, ControlRequest, ControlSocket, PendingCommand};
-use effects::Executor;
+use effects::EffectHandler;
 use entry::{Due, Entry, Written, ends};
 use error::RunError;
 use observer::Observer;
@@ -132,7 +133,7 @@ pub struct Session {
     state: State,
     journal: Journal<FsLog>,
     snapshots: Snapshots,
-    executor: Executor,
+    effects: EffectHandler,
     folder: RunFolder,
     others: Others,
     /// The problems of the inbox that were reported already.
@@ -164,9 +165,10 @@ impl Session {
         let (commands, requests) = Commands::new();
         let context = WorkContext {
             worktrees: Worktrees::of(&setup.folder, &setup.state),
-            seen_on: Mutex::new(SeenOn::of(&setup.state)).into(),
+            seen_on: Mutex::new(SeenOn::of(setup.state.baselines())).into(),
             folder: setup.folder.clone(),
             commands,
+            agents: setup.programs.into(),
             protection: Arc::new(Protection::none()),
             frozen: frozen(&setup.folder),
             messages: Arc::default(),
@@ -175,13 +177,13 @@ impl Session {
             sender,
         };
         let snapshots = Snapshots::new(setup.folder.clone(), setup.key.clone());
-        let mut executor = Executor::new(context, setup.supervisor, setup.programs);
-        executor.confiner.refused = setup.refused;
+        let mut effects = EffectHandler::new(context, setup.supervisor);
+        effects.processes.confiner.refused = setup.refused;
         Self {
             state: setup.state,
             journal: setup.journal,
             snapshots,
-            executor,
+            effects,
             others: Others::of(setup.folder.state_folder()),
             foreign_runs: ForeignRuns::since_now(&setup.folder),
             folder: setup.folder,
@@ -215,10 +217,10 @@ impl Session {
                 match &error {
                     RunError::Supervisor(_) | RunError::Silent => {
                         self.note_foreign(error.to_string());
-                        self.executor.end_what_is_left();
+                        self.effects.end_what_is_left();
                     }
                     // What ended the session weighs more than how its supervisor ended.
-                    _ => drop(self.executor.close().await),
+                    _ => drop(self.effects.close().await),
                 }
                 self.leave_inbox();
                 Err(error)
@@ -250,22 +252,22 @@ impl Session {
                 biased;
                 heard = or_never(self.signals.as_mut().map(SessionSignals::next)) => {
                     if heard.again {
-                        self.executor.kill_all();
+                        self.effects.processes.kill_all();
                         impatient.get_or_insert_with(|| Instant::now() + LAST_PATIENCE);
                     }
                     inputs.push(Fact::Stop(heard.cause));
                 }
-                event = self.executor.supervisor_event() => self.executor.take(event.map_err(RunError::Supervisor)?, &mut inputs)?,
+                event = self.effects.processes.event() => self.effects.processes.take(event?, &mut inputs)?,
                 Some(message) = self.inbox.recv() => self.sort(message, &mut inputs, &mut due)?,
-                Some(request) = self.commands.recv() => self.executor.start(&self.state, request)?,
+                Some(request) = self.commands.recv() => self.effects.processes.start(&self.state, &self.effects.context, request)?,
                 () = or_never(impatient.map(tokio::time::sleep_until)) => {
                     impatient = None;
-                    if self.executor.something_runs() {
+                    if self.effects.processes.something_runs() {
                         return Err(RunError::Silent);
                     }
                     inputs.push(Fact::NoticesOverdue);
                 }
-                _ = signs.tick(), if self.executor.something_runs() => self.executor.ask_for_sign()?,
+                _ = signs.tick(), if self.effects.processes.something_runs() => self.effects.processes.ask_for_sign()?,
                 () = or_never(overdue.map(tokio::time::sleep_until)) => inputs.push(Fact::NoticesOverdue),
                 () = or_never(limit.map(tokio::time::sleep_until)), if self.state.phase == RunPhase::Running => {
                     inputs.push(Fact::Stop(StopCause::TimeLimit));
@@ -283,8 +285,8 @@ impl Session {
             self.turn(inputs, due)?;
             // Their ids are durable now, with what they met.
             for asked in std::mem::take(&mut self.asked) {
-                let answer = answer_from(&self.state, &asked);
-                asked.answer(&answer);
+                let met = self.state.commands.get(&asked.queued.id).copied();
+                asked.answer(&ControlAnswer::of(met));
             }
             self.remove(taken)?;
         }
@@ -319,8 +321,8 @@ impl Session {
             observer.on_start(&self.state);
         }
         crate::runtime::work::notices::sweep(self.folder.state_folder().path());
-        let protected = self.executor.protect(&self.state, &first, &self.read);
-        let confined = self.executor.confine(&self.state);
+        let protected = self.effects.protect(&self.state, &first, &self.read);
+        let confined = self.effects.processes.confine(&self.state, &self.effects.context);
         let goes_on = matches!(first, Fact::Resume(_));
         let mut beginning = vec![first];
         beginning.extend(protected);
@@ -341,28 +343,23 @@ impl Session {
         self.listens = self.control.is_some();
         let adopted = std::mem::take(&mut self.adopted);
         beginning.extend(adopted.warnings.iter().cloned().map(Fact::Warn));
-        beginning.extend(
-            self.executor
-                .programs
-                .warnings(&self.state)
-                .into_iter()
-                .map(Fact::Warn),
-        );
+        let of_agents = self.effects.context.agents.warnings.iter();
+        beginning.extend(of_agents.cloned().map(Fact::Warn));
         let unusable = OperatorKey::existing_or_new().err();
         beginning.extend(unusable.map(|why| Fact::Warn(format!("nobody vouches for this run: {why}"))));
         // Before any work, and on record: what is switched off elsewhere is seen by nobody who reads the mission.
         let loosened = self.state.plan.rules.loosened.iter();
         let loosened = loosened.filter(|found| found.is_beneath);
         beginning.extend(loosened.map(|found| Fact::Warn(found.words())));
-        self.executor.adopt(&self.state, adopted, &mut beginning);
-        tokio::spawn(look_at_programs(self.executor.context.clone()));
+        self.effects.adopt(&self.state, adopted, &mut beginning);
+        tokio::spawn(look_at_programs(self.effects.context.clone()));
         // What became due while the run had no session comes before anything is concluded from the state.
         beginning.extend(clock.due(&self.state, Timestamp::now()));
-        beginning.extend(self.executor.drain_dead_letters());
+        beginning.extend(self.effects.deliveries.try_again(&self.effects.context));
         let due = self.record(beginning, recovered)?;
         // Not before the beginning is durable: whoever finds a record of exits knows that there was one.
-        self.executor.open()?;
-        self.perform(due)?;
+        self.effects.processes.open(&self.folder)?;
+        self.effects.perform(&self.state, due)?;
         self.remove(taken)
     }
 
@@ -396,8 +393,8 @@ impl Session {
             journal: &mut self.journal,
             key: self.key.as_ref(),
         };
-        let executor = &mut self.executor;
-        let mut prompts = |state: &State, due: &mut Vec<Effect>| executor.write_prompts(state, due);
+        let effects = &mut self.effects;
+        let mut prompts = |state: &State, due: &mut Vec<Effect>| effects.write_prompts(state, due);
         let with = if is_last {
             Due::Now(&mut prompts)
         } else {
@@ -414,7 +411,7 @@ impl Session {
 
     /// Why a command is refused now, though it came from one who may speak.
     fn refusal(&self, asked: &PendingCommand) -> Option<String> {
-        if !self.executor.is_supervised() {
+        if !self.effects.processes.is_supervised() {
             return Some(
                 "the process that holds the agents was killed; resume the run, then say it again".to_owned(),
             );
@@ -458,10 +455,10 @@ impl Session {
             Message::Fact(input) => inputs.push(input),
             // It may have been written meanwhile, and be in use.
             Message::Due(Effect::PreparePrompt(turn)) if !engine::waits_for_prompt(&self.state, turn) => {}
-            Message::ToSupervisor(command) => self.executor.send(&command)?,
+            Message::ToSupervisor(command) => self.effects.processes.send(&command)?,
             Message::Due(effect) => due.push(effect),
             // Whoever stops has the commands ended that it would have come from.
-            Message::Broken(_) if self.executor.stopping => {}
+            Message::Broken(_) if self.effects.processes.stopping => {}
             Message::Broken(why) => return Err(RunError::Folder(why)),
         }
         Ok(())
@@ -475,7 +472,7 @@ impl Session {
         loop {
             tokio::select! {
                 biased;
-                event = self.executor.supervisor_event() => self.executor.take(event.map_err(RunError::Supervisor)?, inputs)?,
+                event = self.effects.processes.event() => self.effects.processes.take(event?, inputs)?,
                 request = or_never(self.control.as_mut().map(ControlSocket::next)) => self.handle(request, inputs),
                 () = std::future::ready(()) => return Ok(()),
             }
@@ -485,7 +482,7 @@ impl Session {
     /// One turn of the loop: decide all inputs and what they make due, one commit, then the effects.
     fn turn(&mut self, inputs: Vec<Fact>, due: Vec<Effect>) -> Result<(), RunError> {
         let due = self.record(inputs, due)?;
-        self.perform(due)
+        self.effects.perform(&self.state, due)
     }
 
     /// Decides all inputs and puts what follows on record, in one commit. What is due now that it is durable.
@@ -493,7 +490,7 @@ impl Session {
         let mut queue = VecDeque::from(inputs);
         let mut sync = false;
         // Prompts are harmless to write twice, so what is due from before a crash may be prepared right away.
-        queue.extend(facts_of(self.executor.write_prompts(&self.state, &mut due)?));
+        queue.extend(facts_of(self.effects.write_prompts(&self.state, &mut due)?));
         loop {
             let fact = queue.pop_front().unwrap_or(Fact::Advance);
             let advanced = matches!(fact, Fact::Advance);
@@ -533,7 +530,7 @@ impl Session {
                 )
             });
             self.show(seq, now, &events);
-            queue.extend(facts_of(self.executor.write_prompts(&self.state, &mut due)?));
+            queue.extend(facts_of(self.effects.write_prompts(&self.state, &mut due)?));
         }
         // `agent:spawned` alone needs no sync of its own: after a power loss there is no agent either.
         if sync {
@@ -549,34 +546,17 @@ impl Session {
 
     /// Writes what readers may know without folding the journal. `outcome` is that of the session, once it is over.
     fn write_snapshot(&mut self, outcome: Option<OutcomeClass>) {
-        let (page, left) = (self.page(), self.executor.left());
+        // The page that readers show first is made by an observer.
+        let mut observers = self.observers.iter();
+        let page = observers.find_map(|observer| observer.page(&self.state));
+        let left = self.effects.processes.left();
         self.snapshots
             .write(&self.state, &self.journal, outcome, page, left);
-    }
-
-    fn perform(&mut self, due: Vec<Effect>) -> Result<(), RunError> {
-        for effect in due {
-            self.executor.perform(&self.state, effect)?;
-        }
-        self.executor.performed(&self.state);
-        Ok(())
-    }
-
-    /// The page that readers show first, made by an observer.
-    fn page(&self) -> Option<Value> {
-        self.observers
-            .iter()
-            .find_map(|observer| observer.page(&self.state))
     }
 }
 
 fn facts_of(prompts: impl IntoIterator<Item = Prompt>) -> impl Iterator<Item = Fact> {
     prompts.into_iter().map(Fact::PromptReady)
-}
-
-/// The result of a command that was taken.
-fn answer_from(state: &State, asked: &PendingCommand) -> ControlAnswer {
-    ControlAnswer::of(state.commands.get(&asked.queued.id).copied())
 }
 
 /// Ticks from a moment on. Those that were missed are not made up for.

@@ -17,6 +17,7 @@ use crate::runtime::recovery::origin::{code_of_word, operator_key};
 use crate::runtime::recovery::recover::{RecoverError, Recovered, recover};
 use crate::runtime::recovery::supervision::{self, NoWord};
 use crate::runtime::session::entry::{Due, Entry};
+use crate::runtime::work::dead_letters::file_all;
 use crate::runtime::work::scan;
 
 /// Why a run could not be told.
@@ -105,7 +106,8 @@ pub fn apply_offline(run: &RunFolder, inputs: &[Fact]) -> Result<State, ApplyErr
     }
     writer.journal.commit()?;
     // What the queue does not have yet stays in the journal for the next session.
-    if let Some(why) = crate::runtime::work::dead_letters::file_all(run, &writer.state) {
+    let state = &writer.state;
+    if let Some(why) = file_all(run, &state.plan, &state.notices) {
         writer.decide(Fact::Warn(why))?;
         writer.journal.commit()?;
     }

@@ -6,6 +6,7 @@
 //! | `adopt` | adoption: turns that still work below the supervisor of a session that died, or ended since |
 //! | `foreign_runs` | run folders of other processes that appear while this session holds the lock |
 //! | `inspect` | whether a run on the disk is whole; keeping the good beginning of one that is not |
+//! | `missing_files` | files of accepted work that whoever goes on with a run has not brought along (6) |
 //! | `missions` | the missions that a run went by, frozen in its folder |
 //! | `moved` | state that was carried elsewhere (22) |
 //! | `origin` | where a run comes from: whether the key of this machine's operator vouches for it (22) |
@@ -16,6 +17,7 @@ pub mod admission;
 pub mod adopt;
 pub mod foreign_runs;
 pub mod inspect;
+pub mod missing_files;
 pub mod missions;
 pub mod moved;
 #[cfg(test)]

@@ -12,7 +12,7 @@ impl Session {
     /// Gives letters that are being tried again a moment, for sessions that end at once. What is left of them is
     /// pending again for whoever looks next.
     async fn end_draining(&mut self, patient: bool) {
-        let Some(mut draining) = self.executor.draining.take() else {
+        let Some(mut draining) = self.effects.deliveries.retries.take() else {
             return;
         };
         let patience = if patient { LAST_RETRIES } else { Duration::ZERO };
@@ -25,13 +25,13 @@ impl Session {
                 _ = or_never(self.signals.as_mut().map(SessionSignals::next)) => break,
                 () = tokio::time::sleep_until(end) => break,
                 Some(request) = self.commands.recv() => {
-                    if self.executor.start(&self.state, request).is_err() {
+                    if self.effects.processes.start(&self.state, &self.effects.context, request).is_err() {
                         break;
                     }
                 }
-                event = self.executor.supervisor_event() => match event.map(|event| self.executor.take(event, &mut Vec::new())) {
+                event = self.effects.processes.event() => match event {
                     // What could not be begun does not matter any more.
-                    Ok(_) => {}
+                    Ok(event) => drop(self.effects.processes.take(event, &mut Vec::new())),
                     Err(_) => break,
                 }
             }
@@ -46,7 +46,7 @@ impl Session {
             Some(StopCause::Interrupted | StopCause::Terminated)
         );
         self.end_draining(!by_signal).await;
-        if let Err(error) = self.executor.close().await {
+        if let Err(error) = self.effects.close().await {
             self.note_foreign(format!(
                 "the process that holds the agents did not end in order: {error}"
             ));
@@ -54,7 +54,7 @@ impl Session {
         self.leave_inbox();
         let outcome = engine::outcome(&self.state);
         // The run has ended well: what the queue does not have yet stays in the journal for the next session.
-        let unfiled = dead_letters::file_all(&self.folder, &self.state);
+        let unfiled = dead_letters::file_all(&self.folder, &self.state.plan, &self.state.notices);
         self.write_snapshot(Some(outcome.class));
         let warnings = unfiled.into_iter().chain(self.snapshots.problem()).collect();
         for observer in &mut self.observers {

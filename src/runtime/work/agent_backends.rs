@@ -1,20 +1,20 @@
 //! How the agents and channels of a run are reached: found out before anything starts.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::env::VarError;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use crate::agents::cassette::CallKey;
 use crate::agents::channel::{ChannelRoute, DeliveryChannel};
 use crate::agents::command::{ChildEnv, INHERITED, Program, has_bash};
 use crate::agents::endpoint::Endpoint;
 use crate::agents::preset::{ByPreset, CommandAgent};
 use crate::agents::secrets::{Secrets, own_variable};
-use crate::agents::transport::Network;
+use crate::agents::transport::{CassetteCursor, Network, Transport};
 use crate::executor::error::WorkError;
 use crate::store::NOT_UTF8;
 use rules::domain::AgentId;
-use rules::engine::{State, agents_needed};
 use rules::judging::protected::judging_commands;
 use rules::mission::model::{AdapterKind, CommandLine};
 use rules::mission::shell_line::needs_bash;
@@ -39,14 +39,20 @@ pub fn channel_of(plan: &Plan, name: &str, folder: &Path) -> Result<DeliveryChan
 
 /// How each agent of a run is reached.
 pub struct AgentBackends {
-    needed: HashMap<AgentId, Backend>,
+    /// The backends of all agents, also of those that are not needed yet but may get work later, or why there is none.
+    backends: BTreeMap<AgentId, Result<Backend, EnvironmentProblem>>,
     /// The secrets that none of them may show.
     secrets: Arc<Secrets>,
-    /// The backends of agents that are not needed yet but may get work later, or why there is none.
-    others: HashMap<AgentId, Result<Backend, EnvironmentProblem>>,
     pub channels: Channels,
-    pub network: Network,
+    network: Network,
     pub mission_folder: PathBuf,
+    /// The HTTP clients of agents, each made when it is first needed.
+    clients: Mutex<HashMap<AgentId, reqwest::Client>>,
+    pub without_tools: AgentsWithoutTools,
+    /// Where each agent is that the run needs, in the order of the mission: see [`locate`].
+    pub places: Vec<(String, String)>,
+    /// Variables that these do not get, and values too short to be taken out of outputs, a sentence each.
+    pub warnings: Vec<String>,
 }
 /// How an agent is reached.
 #[derive(Clone)]
@@ -75,35 +81,31 @@ impl EnvironmentProblem {
 }
 
 impl AgentBackends {
-    /// Finds the programs and credentials of all agents and channels that the run would need; relative programs in
+    /// Finds the programs and credentials of the agents that are `needed`, and of all channels; relative programs in
     /// `folder`. Without a network no agent may need one; models that are on record need no credentials either.
     ///
     /// # Errors
     /// All that is missing; no agent was started.
-    pub fn resolve(state: &State, folder: &Path, network: Network) -> Result<Self, Vec<EnvironmentProblem>> {
-        let mut found = HashMap::new();
+    pub fn resolve(
+        plan: &Plan,
+        needed: BTreeSet<AgentId>,
+        folder: &Path,
+        network: Network,
+    ) -> Result<Self, Vec<EnvironmentProblem>> {
         let folders = [
             ("the folder of the mission", folder),
-            ("the workspace", &state.plan.rules.workspace),
+            ("the workspace", &plan.rules.workspace),
         ];
         let unrecorded = folders.into_iter().filter(|(_, path)| path.to_str().is_none());
         let unrecorded = unrecorded.map(|(who, _)| EnvironmentProblem::of(who.to_owned(), NOT_UTF8));
         let mut problems: Vec<_> = unrecorded.collect();
-        for id in agents_needed(state) {
-            let agent = state.plan.agent(id);
-            match backend_of(agent, folder, &network) {
-                Ok(backend) => {
-                    found.insert(id, backend);
-                }
-                Err(problem) => {
-                    problems.push(EnvironmentProblem::of(format!("agent '{}'", agent.name), problem));
-                }
-            }
-        }
+        let backends = backends_of(plan, &needed, folder, &network);
+        let missing = needed.iter().filter_map(|id| backends.get(id)?.as_ref().err());
+        problems.extend(missing.cloned());
         let of_agents = problems.len();
         let mut channels = Channels::new();
-        for name in state.plan.notified_channels() {
-            match channel_of(&state.plan, name, folder) {
+        for name in plan.notified_channels() {
+            match channel_of(plan, name, folder) {
                 Ok(channel) => drop(channels.insert(name.into(), Arc::new(channel))),
                 Err(problem) => problems.push(EnvironmentProblem::of(format!("channel '{name}'"), problem)),
             }
@@ -119,30 +121,34 @@ impl AgentBackends {
                 problems.push(EnvironmentProblem::of(format!("channel '{name}'"), OFFLINE));
             }
         }
-        problems.extend(lacking_bash(&state.plan));
+        problems.extend(lacking_bash(plan));
         if !problems.is_empty() {
             return Err(problems);
         }
-        let agents = (0..).map(AgentId).zip(state.plan.agents.iter());
-        let others = agents.filter(|(id, agent)| !agent.removed && !found.contains_key(id));
-        let others = others.map(|(id, agent)| {
-            let who = format!("agent '{}' cannot be reached", agent.name);
-            let backend = backend_of(agent, folder, &network);
-            (id, backend.map_err(|why| EnvironmentProblem::of(who, why)))
-        });
-        let others: HashMap<AgentId, _> = others.collect();
-        let all = found.values().chain(others.values().flatten());
+        let all = backends.values().flatten();
         let secrets = Secrets::all(all.filter_map(Backend::secrets));
         if let Network::Recording(cassette) | Network::Offline(Some(cassette)) = &network {
             cassette.hold_back(secrets.clone());
         }
+        let needed = needed.iter();
+        let needed = needed.filter_map(|id| Some((plan.agent(*id), backends.get(id)?.as_ref().ok()?)));
+        let needed: Vec<(&AgentPlan, &Backend)> = needed.collect();
+        let place =
+            |(agent, backend): &(&AgentPlan, &Backend)| (agent.name.to_string(), backend.place_of(agent));
         Ok(Self {
-            others,
-            needed: found,
+            places: needed.iter().map(place).collect(),
+            // Nobody is handed anything where recorded replies stand for them.
+            warnings: match network {
+                Network::Offline(_) => Vec::new(),
+                Network::Open | Network::Recording(_) => Self::warnings(&needed),
+            },
+            backends,
             secrets: Arc::new(secrets),
             channels,
             network,
             mission_folder: folder.to_owned(),
+            clients: Mutex::default(),
+            without_tools: AgentsWithoutTools::default(),
         })
     }
 
@@ -151,14 +157,9 @@ impl AgentBackends {
     }
 
     /// Warnings about variables that agents do not get, and about values too short to be taken out of outputs.
-    pub fn warnings(&self, state: &State) -> Vec<String> {
-        // Nobody is handed anything where recorded replies stand for them.
-        if matches!(self.network, Network::Offline(_)) {
-            return Vec::new();
-        }
-        let agents = (0..).map(AgentId).zip(state.plan.agents.iter());
-        let short = agents.filter_map(|(id, agent)| {
-            let count = self.needed.get(&id)?.secrets()?.too_short();
+    fn warnings(needed: &[(&AgentPlan, &Backend)]) -> Vec<String> {
+        let short = needed.iter().filter_map(|(agent, backend)| {
+            let count = backend.secrets()?.too_short();
             (count > 0).then(|| {
                 let values = if count == 1 { "a value" } else { "values" };
                 format!(
@@ -168,9 +169,8 @@ impl AgentBackends {
                 )
             })
         });
-        let needed = (0..).map(AgentId).zip(state.plan.agents.iter());
-        let needed = needed.filter(|(id, agent)| self.needed.contains_key(id) && agent.spec.queue.is_none());
-        let lost = needed.flat_map(|(_, agent)| {
+        let here = needed.iter().filter(|(agent, _)| agent.spec.queue.is_none());
+        let lost = here.flat_map(|(agent, _)| {
             let handed = passed_to(agent).chain(INHERITED);
             let lost = handed.filter(|name| matches!(std::env::var(name), Err(VarError::NotUnicode(_))));
             lost.map(|name| {
@@ -183,26 +183,62 @@ impl AgentBackends {
         short.chain(lost).collect()
     }
 
-    /// Where each agent is, in the order of the mission: see [`locate`].
-    pub fn places(&self, state: &State) -> Vec<(String, String)> {
-        let agents = (0..).map(AgentId).zip(state.plan.agents.iter());
-        agents
-            .filter_map(|(id, agent)| Some((agent.name.to_string(), self.needed.get(&id)?.place_of(agent))))
-            .collect()
-    }
-
     /// How an agent is reached, or why it is not. That does not change in a session.
     pub fn get(&self, agent: AgentId) -> Result<Backend, EnvironmentProblem> {
-        match (self.needed.get(&agent), self.others.get(&agent)) {
-            (Some(backend), _) => Ok(backend.clone()),
-            (None, Some(other)) => other.clone(),
-            (None, None) => Err(EnvironmentProblem::of(
-                "the agent".to_owned(),
-                "the mission does not have it any more",
-            )),
+        let gone = "the mission does not have it any more";
+        let gone = || Err(EnvironmentProblem::of("the agent".to_owned(), gone));
+        self.backends.get(&agent).cloned().unwrap_or_else(gone)
+    }
+
+    /// The line to an agent for one call.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn line(&self, agent: AgentId, endpoint: &Endpoint, call: CallKey) -> Result<Transport, WorkError> {
+        match self.network.clone() {
+            Network::Open => self.client(agent, endpoint).map(Transport::Direct),
+            Network::Recording(cassette) => self
+                .client(agent, endpoint)
+                .map(|client| Transport::Recording(client, CassetteCursor::new(cassette, call))),
+            Network::Offline(Some(cassette)) => Ok(Transport::Recorded(CassetteCursor::new(cassette, call))),
+            Network::Offline(None) => Err("it needs the network, and the run is offline".into()),
         }
     }
+
+    fn client(&self, agent: AgentId, endpoint: &Endpoint) -> Result<reqwest::Client, WorkError> {
+        let mut clients = crate::locked(&self.clients);
+        if let Some(client) = clients.get(&agent) {
+            return Ok(client.clone());
+        }
+        let client = endpoint
+            .client()
+            .map_err(|error| format!("cannot make an HTTP client: {error}"))?;
+        clients.insert(agent, client.clone());
+        Ok(client)
+    }
 }
+/// How each agent of a plan is reached, or why it is not; those that are `needed` are named without more words.
+fn backends_of(
+    plan: &Plan,
+    needed: &BTreeSet<AgentId>,
+    folder: &Path,
+    network: &Network,
+) -> BTreeMap<AgentId, Result<Backend, EnvironmentProblem>> {
+    let agents = (0..).map(AgentId).zip(plan.agents.iter());
+    let agents = agents.filter(|(id, agent)| !agent.removed || needed.contains(id));
+    let backends = agents.map(|(id, agent)| {
+        let lack = if needed.contains(&id) {
+            ""
+        } else {
+            " cannot be reached"
+        };
+        let who = format!("agent '{}'{lack}", agent.name);
+        let backend = backend_of(agent, folder, network);
+        (id, backend.map_err(|why| EnvironmentProblem::of(who, why)))
+    });
+    backends.collect()
+}
+
 /// The first command that cannot run as the pipe rule says because this machine has no bash (semantics, section
 /// 6.4).
 pub fn lacking_bash(plan: &Plan) -> Option<EnvironmentProblem> {

@@ -10,17 +10,13 @@ mod command;
 mod grading;
 mod scoring;
 
-use std::pin::Pin;
 use std::sync::Arc;
 
-use crate::agents::cassette;
+use crate::agents::cassette::CallKey;
 use crate::agents::endpoint::Endpoint;
 use crate::agents::model::{Image, ModelRequest};
-use crate::agents::transport::Transport;
 use crate::executor::error::WorkError;
-use crate::executor::runner::CommandOwner;
 use crate::executor::spool::{self, read_output};
-use crate::executor::task_command::TaskCommands;
 use crate::review::fence::TextExcerpt;
 use crate::review::judgement::{Inputs, Judgement};
 use crate::review::pictures::Picture;
@@ -28,37 +24,21 @@ use crate::review::prompt::{JudgePrompt, panel_schema};
 use crate::review::questions::{self, About, MAX_SAID};
 use crate::review::verdict::{self, JudgeReply};
 use crate::review::{self, rubric};
-use crate::store::{AskFile, RunFolder, SpoolName};
-use rules::domain::{AgentId, Answer, AskId, FailureClass, Millis, Purpose, Timestamp};
-use rules::engine::{AskFailure, AskReply, Effect, Fact, ReplyRef, State, TaskState, WorkId, prior_points};
+use crate::store::AskFile;
+use rules::domain::{Answer, AskId, FailureClass, Millis, Purpose, Timestamp};
+use rules::engine::{AskFailure, AskReply, Fact, ReplyRef, TaskState, WorkId, prior_points};
 use rules::judging::parser::Quoted;
 use rules::mission::Panel;
 
 use super::agent_backends::{AgentsWithoutTools, Backend};
 use super::calls::review_timeout;
-use super::context::{Undone, WorkContext, blocking};
+use super::context::{AskOrder, Undone, WorkContext, blocking};
 use super::reply::{self, ReplyFiles, ask_failure, nothing, unasked, write_judgement};
-use super::review_context::{Case, Judged, judged};
-use super::reviewer_tools::{self, ToolQuestion, ToolSession, ToolSessionSetup};
+use super::review_context::Case;
+use super::reviewer_tools::{self, ToolQuestion, ToolSession};
 use super::scan::files_of;
 use super::stages;
 use crate::runtime::isolation::guard::guarded;
-use crate::runtime::session::effects::Executor;
-
-/// One call to an agent, with what it is about as it stood when the call was decided on.
-struct Call {
-    id: AskId,
-    purpose: Purpose,
-    agent: AgentId,
-    /// For a strict reprompt of a judge: why its reply before does not count.
-    strict: Option<String>,
-    commands: TaskCommands,
-    task: TaskState,
-    /// The task that the purpose names beside it.
-    dependency: Option<TaskState>,
-    /// The graded work; empty for other purposes.
-    judged: Vec<Judged>,
-}
 
 /// The prompt for an agent.
 struct AskInput {
@@ -82,70 +62,30 @@ impl AskInput {
     }
 }
 
-impl Executor {
-    /// Begins a call to an agent.
-    pub fn ask(&mut self, state: &State, effect: Effect) {
-        let Effect::Ask {
-            id,
-            purpose,
-            agent,
-            ref strict,
-            ..
-        } = effect
-        else {
-            return;
-        };
-        let (plan, task) = (&state.plan, state.task(id.task));
-        let call = Arc::new(Call {
-            id,
-            purpose,
-            agent,
-            strict: strict.clone(),
-            commands: self.task_commands(plan, id.task, task.attempt.number),
-            task: task.clone(),
-            dependency: purpose.dependency().map(|id| state.task(id).clone()),
-            judged: match purpose {
-                Purpose::Grade { .. } => judged(state, id.task),
-                _ => Vec::new(),
-            },
-        });
-        let (asked, context) = (call.clone(), self.context.clone());
-        let reply: Asking = match self.programs.get(agent) {
-            Err(why) => {
-                let failed = AskFailure {
-                    never_began: true,
-                    ..ask_failure(FailureClass::ProviderAuth, why.to_string())
-                };
-                return context.post(failure(id, failed));
-            }
-            Ok(Backend::Command(agent)) => Box::pin(asked.ask_command(context, agent)),
-            Ok(Backend::Echo) => Box::pin(asked.ask_echo(context)),
-            Ok(Backend::Model(endpoint)) => match self.line(agent, &endpoint, call.on_record()) {
-                Err(why) => return context.post(failure(id, unasked(why))),
-                Ok(line) => {
-                    let without_tools = self.without_tools.clone();
-                    Box::pin(asked.ask_model(context, line, endpoint, without_tools))
-                }
-            },
-        };
-        let is_confined = self.confiner.holds(plan, CommandOwner::Task(id.task));
-        self.begin(effect, ask(self.context.clone(), call, is_confined, reply));
-    }
-}
-
-/// The reply of an agent, which has not been asked yet.
-type Asking = Pin<Box<dyn Future<Output = Result<Fact, WorkError>> + Send>>;
-
-/// Asks an agent; one that judges while protected files are as they must be. `is_confined`: whether mounts hold files for it.
-async fn ask(
-    context: WorkContext,
-    call: Arc<Call>,
-    is_confined: bool,
-    reply: Asking,
-) -> Result<Fact, Undone> {
+/// Asks an agent; one that judges while protected files are as they must be.
+pub async fn ask(context: WorkContext, order: AskOrder) -> Result<Fact, Undone> {
+    let call = Arc::new(order);
+    let backend = match context.agents.get(call.agent) {
+        Ok(backend) => backend,
+        Err(why) => {
+            let failed = AskFailure {
+                never_began: true,
+                ..ask_failure(FailureClass::ProviderAuth, why.to_string())
+            };
+            return Ok(failure(call.id, failed));
+        }
+    };
     let (plan, task) = (call.commands.plan.clone(), call.id.task);
-    let judged = (plan.clone(), WorkId::ask(call.id), is_confined);
-    let reply = async { Ok(reply.await.unwrap_or_else(|why| failure(call.id, unasked(why)))) };
+    let judged = (plan.clone(), WorkId::ask(call.id), call.is_confined);
+    let reply = async {
+        let (asked, context) = (call.clone(), context.clone());
+        let reply = match backend {
+            Backend::Command(agent) => asked.ask_command(context, agent).await,
+            Backend::Echo => asked.ask_echo(context).await,
+            Backend::Model(endpoint) => asked.ask_model(context, endpoint).await,
+        };
+        Ok(reply.unwrap_or_else(|why| failure(call.id, unasked(why))))
+    };
     let reply = match call.purpose.is_judging() {
         true => guarded(&context, judged, reply).await?,
         false => reply.await.map_err(Undone::Broken)?,
@@ -160,44 +100,39 @@ async fn ask(
     Ok(reply)
 }
 
-impl Call {
-    fn path(&self, file: AskFile) -> std::path::PathBuf {
-        self.commands.file(&SpoolName::Ask(self.id, file))
+impl AskOrder {
+    fn reply_files(&self) -> ReplyFiles {
+        ReplyFiles {
+            reply: self.path(AskFile::Reply),
+            judgement: self.path(AskFile::Judgement),
+        }
     }
 
     /// The role of the agent, in a sentence.
     fn who(&self) -> &'static str {
         match self.purpose {
-            Purpose::Score(_) => "reviewer",
-            _ => "agent",
+            Purpose::Score(_) => "the reviewer",
+            _ => "the agent",
         }
     }
 
     /// The key of a recorded reply.
-    fn on_record(&self) -> cassette::CallKey {
+    fn on_record(&self) -> CallKey {
         let (stage, place) = match self.purpose {
             Purpose::Score(place) => ("judge", vec![place.seat, place.round]),
-            Purpose::Resolve { dependency } => ("resolve", vec![dependency.0, self.resolutions()]),
+            Purpose::Resolve { dependency } => {
+                let remedies = self.task.remedies.as_deref();
+                let resolutions = remedies.map_or(0, |remedies| remedies.resolutions);
+                ("resolve", vec![dependency.0, resolutions])
+            }
             Purpose::Approve { number, approver } => ("approve", vec![number, approver]),
             purpose => {
                 let place = purpose.round().unwrap_or(self.task.attempt.turn);
                 (purpose.as_str(), vec![place])
             }
         };
-        cassette::CallKey {
-            task: self.commands.plan.title(self.id.task).to_owned(),
-            agent: self.commands.plan.agent_name(self.agent).to_owned(),
-            attempt: self.task.attempt.number,
-            stage: stage.to_owned(),
-            place: place.into_iter().chain([self.id.attempt_try]).collect(),
-        }
-    }
-
-    fn resolutions(&self) -> u32 {
-        self.task
-            .remedies
-            .as_deref()
-            .map_or(0, |remedies| remedies.resolutions)
+        let place = place.into_iter().chain([self.id.attempt_try]).collect();
+        self.commands.call_key(self.agent, stage, place)
     }
 
     /// How long the call may take: as the stage says, else as the agent does.
@@ -274,10 +209,10 @@ impl Call {
             let asked = call.write_request()?;
             let judgement = write_judgement(&call.path(AskFile::Judgement), &asked.judgement)?;
             let file = reply::write(&call.path(AskFile::Reply), &asked.prompt.joined())?;
-            Ok::<_, WorkError>((file, judgement, call.handed_over()?))
+            call.handed_over(&context)?;
+            Ok::<_, WorkError>((file, judgement))
         });
-        let (file, judgement, handed_over) = written.await??;
-        handed_over.into_iter().for_each(|fact| context.post(fact));
+        let (file, judgement) = written.await??;
         let reply = ReplyRef {
             file: file.unwrap_or_else(nothing),
             model: None,
@@ -292,23 +227,22 @@ impl Call {
     async fn ask_model(
         self: Arc<Self>,
         context: WorkContext,
-        line: Transport,
         endpoint: Box<Endpoint>,
-        without_tools: AgentsWithoutTools,
     ) -> Result<Fact, WorkError> {
-        let (call, is_on_record) = (self.clone(), line.is_on_record());
+        let line = context.agents.line(self.agent, &endpoint, self.on_record())?;
+        let (call, is_on_record, world) = (self.clone(), line.is_on_record(), context.clone());
         let prepared = blocking(move || {
             let asked = call.write_request()?;
             // Who is shown pictures is asked about them, not about files.
             let session = if call.purpose.sees_the_work() && asked.pictures.is_empty() {
-                call.offer(&without_tools, is_on_record, &asked.judgement)?
+                call.offer(&world.agents.without_tools, is_on_record, &asked.judgement)?
             } else {
                 None
             };
-            Ok::<_, WorkError>((call.handed_over()?, asked, session))
+            call.handed_over(&world)?;
+            Ok::<_, WorkError>((asked, session))
         });
-        let (handed_over, asked, session) = prepared.await??;
-        handed_over.into_iter().for_each(|fact| context.post(fact));
+        let (asked, session) = prepared.await??;
         let AskInput {
             prompt,
             judgement,
@@ -333,7 +267,7 @@ impl Call {
         let answered = reviewer_tools::ask(question, session.as_ref()).await;
         let warnings = endpoint.untold().into_iter().chain(answered.warning.clone());
         warnings.for_each(|warning| context.post(Fact::Warn(warning)));
-        let place = place(&self.commands.folder, self.id);
+        let place = self.reply_files();
         let reader = self.clone();
         let parse = move |reply: JudgeReply<'_>, said: &Quoted| reader.read(reply, said);
         let read = reply::of_model(answered, judgement, &endpoint, place, parse).await;
@@ -365,22 +299,6 @@ impl Call {
         is_on_record: bool,
         judgement: &Judgement,
     ) -> Result<Option<ToolSession>, WorkError> {
-        let own = [(self.id.task, self.task.clone())];
-        let offer = ToolSessionSetup {
-            plan: &self.commands.plan,
-            folder: &self.commands.folder,
-            task: self.id.task,
-            judged: if self.judged.is_empty() {
-                &own
-            } else {
-                &self.judged
-            },
-            agent: self.agent,
-            ledger: self.path(AskFile::Tools),
-            without_tools,
-            secrets: &self.commands.secrets,
-            is_on_record,
-        };
         let (call, may_ask_again) = (
             self.clone(),
             self.purpose.seat().is_some() && self.strict.is_none(),
@@ -395,7 +313,8 @@ impl Call {
             };
             !may_ask_again || !matches!(call.read(reply, said), Answer::Unreadable { .. })
         };
-        offer.open(judgement.work.clone(), Box::new(has_form))
+        let (said, has_form) = (judgement.work.clone(), Box::new(has_form));
+        ToolSession::open(self, (without_tools, is_on_record), said, has_form)
     }
 
     /// Reads a reply by the purpose of the call.
@@ -418,14 +337,7 @@ impl Call {
     }
 }
 
-fn place(folder: &RunFolder, id: AskId) -> ReplyFiles {
-    ReplyFiles {
-        reply: folder.spool_file(&SpoolName::Ask(id, AskFile::Reply)),
-        judgement: folder.spool_file(&SpoolName::Ask(id, AskFile::Judgement)),
-    }
-}
-
 /// An agent could not be asked.
-pub fn failure(id: AskId, failed: AskFailure) -> Fact {
+fn failure(id: AskId, failed: AskFailure) -> Fact {
     Fact::AskFailed(Box::new(AskFailure { id, ..failed }))
 }

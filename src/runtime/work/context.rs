@@ -5,20 +5,23 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use tokio::sync::{Notify, mpsc};
+use tokio::task::AbortHandle;
 
 use crate::executor::error::WorkError;
 use crate::executor::runner::Commands;
 use crate::executor::task_command::TaskCommands;
 use crate::runtime::isolation::protection::Protection;
 use crate::runtime::isolation::worktrees::Worktrees;
-use crate::store::RunFolder;
-use rules::domain::{FailureClass, TurnId};
-use rules::engine::{Effect, Fact, Job};
+use crate::store::{AskFile, RunFolder, SpoolName};
+use rules::domain::{AgentId, AskId, FailureClass, Purpose, TurnId};
+use rules::engine::{Effect, Fact, Job, TaskState};
 use rules::mission::Plan;
 use supervisor::SupervisorCommand;
 
+use super::agent_backends::AgentBackends;
 use super::at_work::AtWork;
 use super::message_folders::MessageFolders;
+use super::review_context::Judged;
 use super::seen_on::SeenOn;
 
 /// A message to the loop over its channel.
@@ -58,6 +61,8 @@ pub struct WorkContext {
     pub folder: RunFolder,
     /// Where commands are handed in, to be run below the supervisor.
     pub commands: Commands,
+    /// How agents and channels are reached.
+    pub agents: Arc<AgentBackends>,
     /// The files that must not change while the session lives.
     pub protection: Arc<Protection>,
     /// The frozen missions of the run.
@@ -82,6 +87,26 @@ impl WorkContext {
         self.ended.notify_waiters();
     }
 
+    /// Does work beside the loop, which hears of its end.
+    pub fn spawn(
+        &self,
+        effect: Effect,
+        work: impl Future<Output = Result<Fact, Undone>> + Send + 'static,
+    ) -> AbortHandle {
+        let context = self.clone();
+        tokio::spawn(async move {
+            let undone = match work.await {
+                Ok(fact) => return context.post(fact),
+                Err(Undone::NotNow) => Message::Due(effect),
+                Err(Undone::CalledOff) => return,
+                Err(Undone::Broken(why)) => Message::Broken(why),
+            };
+            // The loop holds the receiver as long as it lives.
+            let _ = context.sender.send(undone);
+        })
+        .abort_handle()
+    }
+
     /// The plan as it is now, of which a piece of work knows an earlier one.
     pub fn newest_plan(&self, known: &Arc<Plan>) -> Arc<Plan> {
         let newest = self.at_work().newest_plan.clone();
@@ -99,6 +124,30 @@ pub struct JobOrder {
     pub turn: TurnId,
     pub job: Job,
     pub commands: TaskCommands,
+}
+
+/// A call to an agent that the engine has decided on, with what it is about as it stood then.
+pub struct AskOrder {
+    pub id: AskId,
+    pub purpose: Purpose,
+    pub agent: AgentId,
+    /// For a strict reprompt of a judge: why its reply before does not count.
+    pub strict: Option<String>,
+    pub commands: TaskCommands,
+    pub task: TaskState,
+    /// The task that the purpose names beside it.
+    pub dependency: Option<TaskState>,
+    /// The graded work; empty for other purposes.
+    pub judged: Vec<Judged>,
+    /// Whether mounts hold files for it.
+    pub is_confined: bool,
+}
+
+impl AskOrder {
+    /// A file of the call.
+    pub fn path(&self, file: AskFile) -> PathBuf {
+        self.commands.file(&SpoolName::Ask(self.id, file))
+    }
 }
 
 /// Waits for work that may wait for the disk, on a thread of its own.

@@ -14,7 +14,7 @@ use crate::executor::runner::Commands;
 use crate::executor::with_commands::with_commands;
 use crate::store::{DeadLetters, RunFolder, StateFileError, StateFolder};
 use rules::domain::{DeadLetter, FailureClass, LetterStatus, RunId, Timestamp};
-use rules::engine::{Event, Fact, FailedOperation, NoticeEvent, Operation, State};
+use rules::engine::{Event, Fact, FailedOperation, NoticeEvent, Notices, Operation};
 use rules::mission::Plan;
 
 use super::agent_backends::channel_of;
@@ -25,18 +25,8 @@ use crate::runtime::recovery::recover::{Recovered, recover};
 /// Letters of one channel that a session tries again; the next session goes on.
 const MOST_AT_ONCE: usize = 20;
 
-/// Letters for the failed operations of a run's journal that the queue is not known to have.
-pub fn letters_of<'s>(
-    state: &State,
-    run: &RunId,
-    ids: impl IntoIterator<Item = &'s String>,
-) -> Vec<DeadLetter> {
-    let known = state.notices.letters();
-    let failed = ids.into_iter().filter_map(|id| known.get(id));
-    failed.map(|failed| letter_of(&state.plan, run, failed)).collect()
-}
-
-fn letter_of(plan: &Plan, run: &RunId, failed: &FailedOperation) -> DeadLetter {
+/// The letter for a failed operation of a run.
+pub fn letter_of(plan: &Plan, run: &RunId, failed: &FailedOperation) -> DeadLetter {
     let args = match &failed.operation {
         Operation::Notify {
             number,
@@ -75,8 +65,11 @@ fn file(queue: &DeadLetters, letters: Vec<DeadLetter>) -> Result<(), WorkError> 
 
 /// Everything that the journal of a run has for the queue, at the end of a session. Returns why it cannot be written; the
 /// next session tries again.
-pub fn file_all(folder: &RunFolder, state: &State) -> Option<String> {
-    let letters = letters_of(state, folder.id(), state.notices.letters().keys());
+pub fn file_all(folder: &RunFolder, plan: &Plan, notices: &Notices) -> Option<String> {
+    let failed = notices.letters().values();
+    let letters: Vec<_> = failed
+        .map(|failed| letter_of(plan, folder.id(), failed))
+        .collect();
     if letters.is_empty() {
         return None;
     }
@@ -95,22 +88,6 @@ pub async fn filed(context: WorkContext, letters: Vec<DeadLetter>, ids: Vec<Stri
     Ok(Fact::Filed(ids))
 }
 
-/// The letters that are due when a session begins to work, or why nobody can tell. Blocks.
-///
-/// # Errors
-/// What there is to say about the queue.
-pub fn due_letters(folder: &StateFolder) -> Result<DueLetters, WorkError> {
-    due(&DeadLetters::of(folder)).map_err(not_tried)
-}
-
-/// Tries again what is due. Each channel is tried for itself, and left alone once it fails.
-pub async fn try_again(context: WorkContext, due: DueLetters) {
-    let folder = context.folder.state_folder();
-    if let Err(error) = drain(&folder, due, context.commands.clone()).await {
-        context.post(Fact::Warn(not_tried(error).into()));
-    }
-}
-
 fn not_tried(error: StateFileError) -> WorkError {
     format!("dead letters are not tried again: {error}").into()
 }
@@ -118,15 +95,18 @@ fn not_tried(error: StateFileError) -> WorkError {
 /// Letters by operation.
 pub type DueLetters = BTreeMap<String, Vec<DeadLetter>>;
 
-/// The letters that are due, by operation. Whoever holds the state folder is the only one to try letters again, so what is
-/// found in the middle was left there by somebody who died: it is pending again.
-fn due(queue: &DeadLetters) -> Result<DueLetters, StateFileError> {
-    let now = Timestamp::now();
+/// The letters that are due when a session begins to work, by operation. Whoever holds the state folder is the only one to try
+/// letters again, so what is found in the middle was left there by somebody who died: it is pending again. Blocks.
+///
+/// # Errors
+/// What there is to say about the queue.
+pub fn due_letters(folder: &StateFolder) -> Result<DueLetters, WorkError> {
+    let (queue, now) = (DeadLetters::of(folder), Timestamp::now());
     let mut due: BTreeMap<_, Vec<_>> = BTreeMap::new();
-    if queue.read()?.is_empty() {
+    if queue.read().map_err(not_tried)?.is_empty() {
         return Ok(due);
     }
-    queue.change(now, |letters| {
+    let changed = queue.change(now, |letters| {
         for letter in letters {
             letter.return_to_pending();
             if letter.is_due(now) {
@@ -135,14 +115,16 @@ fn due(queue: &DeadLetters) -> Result<DueLetters, StateFileError> {
                     .push(letter.clone());
             }
         }
-    })?;
+    });
+    changed.map_err(not_tried)?;
     Ok(due)
 }
 
-async fn drain(folder: &StateFolder, due: DueLetters, commands: Commands) -> Result<(), StateFileError> {
+/// Tries again what is due. Each channel is tried for itself, and left alone once it fails.
+pub async fn try_again(context: WorkContext, due: DueLetters) {
     let mut work = tokio::task::JoinSet::<Result<(), StateFileError>>::new();
     for letters in due.into_values() {
-        let (folder, commands) = (folder.clone(), commands.clone());
+        let (folder, commands) = (context.folder.state_folder(), context.commands.clone());
         work.spawn(async move {
             for letter in letters.into_iter().take(MOST_AT_ONCE) {
                 let retried = retry(&folder, &letter, commands.clone()).await?;
@@ -154,9 +136,11 @@ async fn drain(folder: &StateFolder, due: DueLetters, commands: Commands) -> Res
         });
     }
     while let Some(ended) = work.join_next().await {
-        ended.unwrap_or(Ok(()))?;
+        if let Err(error) = ended.unwrap_or(Ok(())) {
+            // Dropped with the set, the others end too: the queue cannot be used.
+            return context.post(Fact::Warn(not_tried(error).into()));
+        }
     }
-    Ok(())
 }
 
 /// Tries one letter again and writes down what came of it.

@@ -23,7 +23,7 @@ use rules::mission::Plan;
 use supervisor::files;
 use supervisor::files::no_links;
 
-use super::context::jitter;
+use super::context::{WorkContext, jitter};
 
 /// How much of what a command says when it fails is read, in bytes.
 const STDERR_TAIL: u64 = 1_000;
@@ -283,32 +283,34 @@ fn refusal(end: &CommandEnd) -> Option<(FailureClass, String)> {
     ))
 }
 
-/// Why nobody can be told something by a channel of this name.
-pub fn no_such_channel(name: &str) -> Undelivered {
-    Undelivered {
-        class: FailureClass::Unknown,
-        message: format!("the mission has no channel '{name}' any more"),
-        retry_after: None,
-        hopeless: true,
-        jitter: 0,
-    }
-}
-
 /// Tells a channel something, not before a moment.
 ///
 /// # Errors
 /// Why it was not taken.
 pub async fn deliver(
+    context: &WorkContext,
     not_before: Option<Timestamp>,
-    channel: Result<Arc<DeliveryChannel>, Undelivered>,
-    document: Value,
-    context: DeliveryContext,
+    (name, document): (Box<str>, Value),
 ) -> Result<(), Undelivered> {
-    let channel = channel?;
+    let Some(channel) = context.agents.channels.get(&name) else {
+        return Err(Undelivered {
+            class: FailureClass::Unknown,
+            message: format!("the mission has no channel '{name}' any more"),
+            retry_after: None,
+            hopeless: true,
+            jitter: 0,
+        });
+    };
     if let Some(at) = not_before {
         tokio::time::sleep(scaled(at.since(Timestamp::now()).as_duration())).await;
     }
-    let taken = hand_over(channel, document, context).await;
+    let world = DeliveryContext {
+        commands: context.commands.clone(),
+        state_folder: context.folder.state_folder().path().to_owned(),
+        cwd: context.agents.mission_folder.clone(),
+        secrets: context.agents.secrets(),
+    };
+    let taken = hand_over(channel.clone(), document, world).await;
     taken.map_err(|refusal| Undelivered {
         class: refusal.class,
         message: refusal.message,

@@ -3,19 +3,20 @@
 use tokio::sync::mpsc;
 
 use super::*;
+use crate::agents::transport::Network;
 use crate::executor::command::CommandOutputs;
 use crate::executor::runner::Commands;
 use crate::review::judgement::{Inputs, Judgement};
 use crate::runtime::AgentBackends;
 use crate::runtime::isolation::protection::Protection;
 use crate::runtime::isolation::worktrees::Worktrees;
-use crate::runtime::session::effects::Executor;
+use crate::runtime::session::effects::EffectHandler;
 use crate::runtime::session::error::RunError;
 use crate::runtime::work::context::WorkContext;
 use crate::store::{SpoolName, StateFolder};
 use rules::domain::{RunId, TaskId, Timestamp};
 use rules::engine::simulation::{Simulation, good, options};
-use rules::engine::{Effect, State};
+use rules::engine::{Effect, State, agents_needed};
 use rules::judging::parser::Quoted;
 use supervisor::ChildExit;
 use supervisor::files;
@@ -52,12 +53,13 @@ async fn a_judge_that_nobody_is_left_to_start_has_not_failed() {
     let turn = state.current_turn(TaskId(0));
     files::write_new(&run.spool_file(&SpoolName::Out(turn)), b"ok").unwrap();
     let programs =
-        AgentBackends::resolve(&state, folder.path(), crate::agents::transport::Network::Open).unwrap();
+        AgentBackends::resolve(&state.plan, agents_needed(&state), folder.path(), Network::Open).unwrap();
     let (sender, mut inbox) = mpsc::unbounded_channel();
     let (commands, mut requests) = Commands::new();
     let context = WorkContext {
         worktrees: Worktrees::at_rest(&run),
         commands,
+        agents: programs.into(),
         protection: Protection::none().into(),
         seen_on: Arc::default(),
         frozen: Arc::default(),
@@ -67,10 +69,10 @@ async fn a_judge_that_nobody_is_left_to_start_has_not_failed() {
         folder: run,
         sender,
     };
-    let mut executor = Executor::new(context, supervisor::Client::left_alone(), programs);
-    executor.perform(&state, call).unwrap();
+    let mut effects = EffectHandler::new(context, supervisor::Client::left_alone());
+    effects.perform(&state, vec![call]).unwrap();
     let request = requests.recv().await.expect("the judge's request is prepared");
-    let started = executor.start(&state, request);
+    let started = effects.processes.start(&state, &effects.context, request);
     assert!(matches!(started, Err(RunError::Supervisor(_))), "{started:?}");
     assert!(inbox.try_recv().is_err(), "nobody said anything about the judge");
 }

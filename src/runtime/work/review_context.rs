@@ -19,7 +19,7 @@ use crate::review::prompt::{
 use crate::store::{RunFolder, SpoolName};
 use rules::domain::{TaskId, Timestamp};
 use rules::engine::{
-    CheckResult, FileFact, Known, State, TaskState, findings_of_tests, prior_points, signs_of_no_work,
+    CheckResult, FileFact, Known, TaskState, findings_of_tests, prior_points, signs_of_no_work,
 };
 use rules::judging::baseline::{CheckPlace, items};
 use rules::judging::evidence_rules::is_file_task;
@@ -32,12 +32,6 @@ const LARGEST_QUOTED: u64 = 1024 * 1024;
 
 /// A task whose work is judged, as it stands.
 pub type Judged = (TaskId, TaskState);
-
-/// The tasks whose work is judged when a task is: itself, or those that a verification depends on and that were taken.
-pub fn judged(state: &State, task: TaskId) -> Vec<Judged> {
-    let judged = state.judged(task);
-    judged.map(|id| (id, state.task(id).clone())).collect()
-}
 
 /// A task whose work is to be judged, as it stood when that was decided on, and where its work is read from.
 #[derive(Clone, Copy)]

@@ -18,11 +18,12 @@ use crate::agents::tools::{FOR_REVIEWERS, Toolbox};
 use crate::agents::transport::Transport;
 use crate::executor::error::WorkError;
 use crate::executor::spool;
+use crate::executor::task_command::TaskCommands;
 use crate::executor::workspace::make_folder;
 use crate::review::fence::{collect_quotes, fence};
 use crate::review::judgement::{Content, Judgement};
 use crate::review::prompt::TOOLS_HINT;
-use crate::store::RunFolder;
+use crate::store::AskFile;
 use rules::domain::{AgentId, FailureClass, TaskId};
 use rules::engine::{ToolLedgerRef, Usage, Used};
 use rules::judging::parser::Quoted;
@@ -30,7 +31,7 @@ use rules::mission::Plan;
 
 use super::agent_backends::AgentsWithoutTools;
 use super::calls::usage_of;
-use super::context::blocking;
+use super::context::{AskOrder, blocking};
 use super::review_context::{Judged, is_about_files};
 use super::tool_ledger::{ToolLedger, unkept};
 
@@ -75,74 +76,17 @@ pub struct JudgeAnswer {
     saw: Option<Quoted>,
 }
 
-/// The judge that tools are offered to, and the work that it judges.
-pub struct ToolSessionSetup<'a> {
-    pub plan: &'a Plan,
-    pub folder: &'a RunFolder,
-    /// The task that is being judged.
-    pub task: TaskId,
-    /// The judged tasks.
-    pub judged: &'a [Judged],
-    pub agent: AgentId,
-    pub ledger: PathBuf,
-    pub without_tools: &'a AgentsWithoutTools,
-    /// The secrets of the run.
-    pub secrets: &'a Arc<Secrets>,
-    /// Whether what is asked is recorded, or answered from a record: then it is offered tools whatever this session has
-    /// learned of its provider, so that the same is asked every time.
-    pub is_on_record: bool,
-}
-
-impl ToolSessionSetup<'_> {
-    fn is_about_files(&self) -> bool {
-        let mut judged = self.judged.iter();
-        judged.any(|(task, state)| is_about_files(self.plan, *task, state))
-    }
-
-    /// Where the judged tasks worked; of several that worked apart, the mission's, and what a judge must know of that.
-    fn workspace(&self) -> (PathBuf, Option<String>) {
-        let folders = self
-            .judged
-            .iter()
-            .map(|(task, _)| self.plan.workspace_seen_by(self.task, *task));
-        let folders: Vec<PathBuf> = folders.collect();
-        match folders.first() {
-            Some(first) if folders.iter().all(|folder| folder == first) => (first.clone(), None),
-            _ => {
-                let root = self.plan.root_of(self.task);
-                let apart = (!folders.is_empty()).then(|| worked_apart(&root, &folders));
-                (root, apart)
-            }
+/// Where judged tasks worked; of several that worked apart, the mission's, and what a judge must know of that.
+fn workspace(plan: &Plan, by: TaskId, judged: &[Judged]) -> (PathBuf, Option<String>) {
+    let folders = judged.iter().map(|(task, _)| plan.workspace_seen_by(by, *task));
+    let folders: Vec<PathBuf> = folders.collect();
+    match folders.first() {
+        Some(first) if folders.iter().all(|folder| folder == first) => (first.clone(), None),
+        _ => {
+            let root = plan.root_of(by);
+            let apart = (!folders.is_empty()).then(|| worked_apart(&root, &folders));
+            (root, apart)
         }
-    }
-
-    /// The tools for this judge and work; `None` where it judges by what it is shown. Blocks.
-    ///
-    /// # Errors
-    /// When the workspace cannot be opened.
-    pub fn open(self, said: Quoted, has_form: HasForm) -> Result<Option<ToolSession>, WorkError> {
-        let known = crate::locked(self.without_tools);
-        let lacks_tools = !self.is_on_record && known.contains(&self.agent);
-        drop(known);
-        let may_look = self.plan.agent(self.agent).spec.may_look();
-        if !may_look || lacks_tools || !self.is_about_files() {
-            return Ok(None);
-        }
-        let (folder, apart) = self.workspace();
-        make_folder(&folder, &self.plan.root_of(self.task))?;
-        let confined = Confined::open(&folder).map_err(WorkError::file("look into", &folder))?;
-        let confined = confined.hiding(self.folder.state_folder().path());
-        Ok(Some(ToolSession {
-            agent: self.agent,
-            name: self.plan.agent_name(self.agent).to_owned(),
-            toolbox: Arc::new(Toolbox::new(confined, &FOR_REVIEWERS)),
-            ledger: ToolLedger::new(self.ledger, self.secrets.clone()),
-            said: Arc::new(Mutex::new(said)),
-            has_form,
-            without_tools: self.without_tools.clone(),
-            secrets: self.secrets.clone(),
-            apart,
-        }))
     }
 }
 
@@ -208,6 +152,52 @@ fn label(call: &ToolCall) -> String {
 }
 
 impl ToolSession {
+    /// The tools for a judge; `None` where it judges by what it is shown. Where what is asked `is_on_record`, or is to be, it is
+    /// offered tools whatever this session has learned of its provider, so that the same is asked every time. Blocks.
+    ///
+    /// # Errors
+    /// When the workspace cannot be opened.
+    pub fn open(
+        order: &AskOrder,
+        (without_tools, is_on_record): (&AgentsWithoutTools, bool),
+        said: Quoted,
+        has_form: HasForm,
+    ) -> Result<Option<Self>, WorkError> {
+        let (agent, by) = (order.agent, order.id.task);
+        let TaskCommands {
+            plan,
+            folder: run,
+            secrets,
+            ..
+        } = &order.commands;
+        let own = [(by, order.task.clone())];
+        let judged = match &order.judged[..] {
+            [] => &own,
+            judged => judged,
+        };
+        let lacks_tools = !is_on_record && crate::locked(without_tools).contains(&agent);
+        let mut about = judged.iter();
+        let is_about_files = about.any(|(task, state)| is_about_files(plan, *task, state));
+        if !plan.agent(agent).spec.may_look() || lacks_tools || !is_about_files {
+            return Ok(None);
+        }
+        let (folder, apart) = workspace(plan, by, judged);
+        make_folder(&folder, &plan.root_of(by))?;
+        let confined = Confined::open(&folder).map_err(WorkError::file("look into", &folder))?;
+        let confined = confined.hiding(run.state_folder().path());
+        Ok(Some(Self {
+            agent,
+            name: plan.agent_name(agent).to_owned(),
+            toolbox: Arc::new(Toolbox::new(confined, &FOR_REVIEWERS)),
+            ledger: ToolLedger::new(order.path(AskFile::Tools), secrets.clone()),
+            said: Arc::new(Mutex::new(said)),
+            has_form,
+            without_tools: without_tools.clone(),
+            secrets: secrets.clone(),
+            apart,
+        }))
+    }
+
     /// Remembers that its provider takes no tools. What is to be told of that, the first time.
     fn goes_without(&self, error: &ModelError) -> Option<String> {
         let mut without_tools = crate::locked(&self.without_tools);

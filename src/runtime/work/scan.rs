@@ -6,9 +6,8 @@ use crate::executor::error::WorkError;
 use crate::executor::spool::read_output;
 use crate::review::evidence;
 use crate::runtime::isolation::worktrees::note_stored;
-use crate::store::RunFolder;
 use rules::domain::{TaskId, TurnId};
-use rules::engine::{AfterScan, FileFact, Job, JobEnd, OutputRefs, State, asks_what_it_said};
+use rules::engine::{AfterScan, FileFact, Job, JobEnd, OutputRefs};
 use rules::judging::heuristic::named_files;
 use rules::judging::hollow::hollow;
 use rules::mission::Plan;
@@ -19,14 +18,15 @@ use super::folders::FolderUse;
 /// How much of either end of an answer is read, in bytes.
 const MOST_ANSWER: usize = 64 * 1024;
 
-/// Looks at the files that a task's rules name, and at the answer that may stand for no work. A verification that begins is given
-/// all that was accepted so far.
+/// Looks at the files that a task's rules name, and at the `answer` that may stand for no work, where its rules ask for that. A
+/// verification that begins is given all that was accepted so far.
 pub async fn scan(
     context: WorkContext,
     order: JobOrder,
-    asked: Option<IdleAnswer>,
+    answer: Option<OutputRefs>,
 ) -> Result<JobEnd, WorkError> {
-    let (plan, task) = (order.commands.plan.clone(), order.turn.task);
+    let (plan, turn) = (order.commands.plan.clone(), order.turn);
+    let task = turn.task;
     let begins = matches!(
         order.job,
         Job::Scan {
@@ -44,7 +44,7 @@ pub async fn scan(
         is_given.then(|| context.protection.take_folder(task));
         JobEnd::Seen {
             files: files_of(&plan, task),
-            hollow: asked.and_then(|asked| asked.hollow(&context.folder)),
+            hollow: answer.and_then(|output| hollow_answer(&context, &plan, turn, &output)),
         }
     })
     .await
@@ -79,29 +79,10 @@ pub fn files_of(plan: &Plan, task: TaskId) -> Vec<FileFact> {
     files
 }
 
-/// The answer of an agent that is known to have done or written nothing: it may stand for the work, or for none.
-pub struct IdleAnswer {
-    turn: TurnId,
-    output: OutputRefs,
-    /// Whether the turn can do nothing else than speak.
-    only_speaks: bool,
-}
-
-impl IdleAnswer {
-    /// The parts of a task's answer that are to be read, where its rules ask for that.
-    pub fn asked(state: &State, id: TaskId) -> Option<Self> {
-        let (plan, task) = (&state.plan, state.task(id));
-        asks_what_it_said(plan, id, task).then(|| Self {
-            turn: state.current_turn(id),
-            output: task.output.clone(),
-            only_speaks: !plan.worker_of(id).spec.may_delegate(),
-        })
-    }
-
-    /// Why the answer stands for no work. An answer that cannot be read is unknown, which is not hollow.
-    /// Blocks.
-    pub fn hollow(&self, folder: &RunFolder) -> Option<String> {
-        let answer = read_output(folder, self.turn, &self.output, MOST_ANSWER).ok()?;
-        hollow(&format!("{}{}", answer.head, answer.tail), self.only_speaks).map(str::to_owned)
-    }
+/// Why the answer of an agent that is known to have done or written nothing stands for no work; `None` where it stands for the
+/// work, or cannot be read, which is not hollow. Blocks.
+fn hollow_answer(context: &WorkContext, plan: &Plan, turn: TurnId, output: &OutputRefs) -> Option<String> {
+    let answer = read_output(&context.folder, turn, output, MOST_ANSWER).ok()?;
+    let only_speaks = !plan.worker_of(turn.task).spec.may_delegate();
+    hollow(&format!("{}{}", answer.head, answer.tail), only_speaks).map(str::to_owned)
 }

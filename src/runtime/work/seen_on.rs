@@ -6,7 +6,8 @@ use std::sync::Arc;
 use tokio::sync::Mutex;
 
 use rules::domain::{BeforeWork, Digest};
-use rules::engine::{Baseline, BaselineResult, State};
+use rules::engine::{Baseline, BaselineResult};
+use rules::mission::TaskPlan;
 
 /// Checks that were looked at, by the digest of each. Whoever looks holds them, so that nobody looks beside.
 type Shared = Arc<Mutex<BTreeMap<Digest, BaselineResult>>>;
@@ -17,18 +18,12 @@ pub struct SeenOn(HashMap<(Box<str>, Option<Box<str>>), Shared>);
 
 impl SeenOn {
     /// The results that are on record.
-    pub fn of(state: &State) -> Self {
+    pub fn of<'r>(baselines: impl Iterator<Item = (&'r TaskPlan, &'r Baseline)>) -> Self {
         let mut all = Self::default();
-        for (id, task) in state.plan.every_task_id().zip(&state.tasks) {
-            if let Some(Baseline {
-                on: Some(commit),
-                checks,
-                ..
-            }) = task.course.baseline.as_deref()
-            {
-                let place = (commit.clone(), state.plan.task(id).workspace.clone());
-                let seen = all.0.entry(place).or_default();
-                if let Some(seen) = Arc::get_mut(seen) {
+        for (task, Baseline { on, checks, .. }) in baselines {
+            if let Some(commit) = on.clone() {
+                let place = all.0.entry((commit, task.workspace.clone()));
+                if let Some(seen) = Arc::get_mut(place.or_default()) {
                     seen.get_mut().extend(known(checks));
                 }
             }

@@ -9,8 +9,8 @@ use crate::executor::error::WorkError;
 use crate::executor::runner::CommandOwner;
 use crate::executor::task_command::TaskCommands;
 use crate::store::SpoolName;
-use rules::domain::{BeforeWork, Digest, TurnId};
-use rules::engine::{BaselineResult, JobEnd, Look, Looked, State};
+use rules::domain::{BeforeWork, Digest};
+use rules::engine::{BaselineResult, JobEnd, Look, Looked};
 
 use super::context::{JobOrder, WorkContext, blocking};
 use crate::runtime::isolation::git::refused;
@@ -30,18 +30,26 @@ struct LookAt {
     worktrees: Worktrees,
 }
 
-/// Runs the commands of a task on its tests as they were, or on what it began with: `sides`. Of what is `known` on the work as it is
-/// nothing is run again.
+/// Runs the commands of a task on its tests as they were, or on what it began with; `sides` are what that was and what the work
+/// left. Of what is `known` on the work as it is nothing is run again.
 pub async fn look(
     context: WorkContext,
     order: JobOrder,
-    (look, sides): (Look, Option<Sides>),
+    (look, sides): (Look, Option<[Box<str>; 2]>),
     known: BTreeSet<Digest>,
 ) -> Result<JobEnd, WorkError> {
     let looked = match sides {
         None => Err(refused("what the work began with is not on record")),
-        Some(sides) => {
-            let worktrees = context.worktrees.of_looks(sides.is_shared);
+        Some([base, work]) => {
+            let (plan, task) = (&order.commands.plan, order.turn.task);
+            let is_shared = !plan.task(task).commits();
+            let worktrees = context.worktrees.of_looks(is_shared);
+            let sides = Sides {
+                base: base.into(),
+                work: work.into(),
+                folder: plan.root_of(task),
+                is_shared,
+            };
             let at = LookAt {
                 context,
                 order,
@@ -56,25 +64,6 @@ pub async fn look(
         ..Looked::default()
     });
     Ok(JobEnd::Looked(Box::new(looked)))
-}
-
-/// The commits that the work began with and that it left; `None` where there are none.
-pub fn sides(state: &State, turn: TurnId) -> Option<Sides> {
-    let (plan, course) = (&state.plan, &state.task(turn.task).course);
-    let is_shared = !plan.task(turn.task).commits();
-    let [base, work] = match is_shared {
-        true => course.evidence.tests.as_deref()?.trees.clone()?,
-        false => {
-            let commit = course.committed.as_deref()?.commit.as_ref()?;
-            [commit.onto.clone(), commit.id.clone()]
-        }
-    };
-    Some(Sides {
-        base: base.into(),
-        work: work.into(),
-        folder: plan.root_of(turn.task),
-        is_shared,
-    })
 }
 
 impl LookAt {

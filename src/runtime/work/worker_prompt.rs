@@ -6,14 +6,20 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use rules::domain::{AttemptKind, Cause, Edge, Finding, QualityFlag, Stage, Status, TaskId, TurnId};
-use rules::engine::{Feedback, OutputRefs, State, Way};
+use rules::domain::{AttemptKind, Cause, Digest, Edge, Finding, QualityFlag, Stage, Status, TaskId, TurnId};
+use rules::engine::{Fact, Feedback, OutputRefs, Prompt, ProtectedFiles, TaskState, Way};
 use rust_decimal::Decimal;
 
+use crate::executor::error::WorkError;
+use crate::executor::spool;
 use crate::review::fence::{TextExcerpt, fence, fence_excerpt};
+use crate::store::SpoolName;
 use rules::judging::touched;
 use rules::mission::model::Check;
 use rules::mission::{Plan, Requirement, Route, StageJudge};
+
+use super::context::WorkContext;
+use super::middleware;
 
 /// The output of each turn, or why it cannot be shown.
 pub type UpstreamOutputs = BTreeMap<TurnId, Result<TextExcerpt, String>>;
@@ -32,73 +38,128 @@ const SHORT_CHARS: usize = 16_000;
 /// How many files that judge are named.
 const MOST_JUDGING: usize = 30;
 
-/// The prompt of a task's next turn. `said` is what the turns of [`quoted`] said; those that cannot be shown are warned
-/// about.
-pub fn compose(state: &State, task: TaskId, said: &UpstreamOutputs, warnings: &mut Vec<String>) -> String {
-    if state.task(task).course.streak.too_long {
-        return short(state, task);
+/// The things that a prompt is made from. It is made on the loop, which needs it for the record that begins its turn, and so borrows
+/// what it reads.
+pub struct PromptOrder<'s> {
+    pub plan: &'s Plan,
+    pub id: TaskId,
+    pub task: &'s TaskState,
+    /// Whether the turn goes on in a session that knows all that was said so far.
+    pub goes_on: bool,
+    /// The files that judge work, as they are on record.
+    pub judging: Option<&'s ProtectedFiles>,
+    /// What the task builds on, in order: each of its dependencies, or the fixup whose work stands for that.
+    pub upstream: Vec<(TaskId, &'s TaskState)>,
+    /// The verifications that may have its work done again.
+    pub returned_by: Vec<(TaskId, &'s TaskState)>,
+}
+
+impl PromptOrder<'_> {
+    /// The turns whose outputs the task is shown, each with what vouches for it.
+    pub fn quoted(&self) -> Vec<(TurnId, OutputRefs)> {
+        if self.task.course.streak.too_long {
+            return Vec::new();
+        }
+        let shown = self.upstream.iter().take(UPSTREAM_QUOTED);
+        let tasks = shown.filter(|(id, task)| self.plan.route(*id).is_none() && !task.not_taken);
+        tasks
+            .map(|(id, task)| (task.turn(*id), task.output.clone()))
+            .collect()
     }
-    if state.session_of(task).is_some() {
-        return going_on(state, task);
+
+    /// The part of a prompt for an agent that may have acted already and that a person lets act again.
+    fn acted(&self) -> &'static str {
+        match self.plan.task(self.id).side_effects && self.task.consent.acted {
+            true => DO_NOT_REPEAT,
+            false => "",
+        }
     }
-    let plan = state.plan.task(task);
-    let mut prompt = of_task(state, task);
-    criteria(&mut prompt, &state.plan, task);
-    upstream(&mut prompt, state, task, said, warnings);
-    without(&mut prompt, state, task);
-    fixup_part(&mut prompt, state, task);
-    feedback(&mut prompt, state, task);
-    sent_back(&mut prompt, state, task);
-    if plan.side_effects && state.task(task).consent.acted {
-        prompt.push_str(DO_NOT_REPEAT);
+}
+
+/// Composes and writes the prompt of a turn. Not synced: after a power loss the turn is lost with it and starts with a new one.
+/// Blocks.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write(
+    context: &WorkContext,
+    turn: TurnId,
+    order: &PromptOrder<'_>,
+    said: &UpstreamOutputs,
+) -> Result<Prompt, WorkError> {
+    let mut warnings = Vec::new();
+    let prompt = compose(order, said, &mut warnings);
+    for warning in warnings {
+        context.post(Fact::Warn(warning));
     }
-    missing(&mut prompt, state, task);
-    answers(&mut prompt, state, task);
+    let (prompt, cues) = middleware::before(order.plan, turn.task, prompt);
+    let path = context.folder.spool_file(&SpoolName::Prompt(turn));
+    spool::write(&path, prompt.as_bytes())?;
+    Ok(Prompt {
+        turn,
+        digest: Some(Digest::of(prompt.as_bytes())),
+        cues,
+    })
+}
+
+/// The prompt of a task's next turn. `said` is what the turns of [`PromptOrder::quoted`] said; those that cannot be shown are
+/// warned about.
+fn compose(of: &PromptOrder<'_>, said: &UpstreamOutputs, warnings: &mut Vec<String>) -> String {
+    if of.task.course.streak.too_long {
+        return short(of);
+    }
+    if of.goes_on {
+        return going_on(of);
+    }
+    let mut prompt = of_task(of);
+    criteria(&mut prompt, of.plan, of.id);
+    upstream(&mut prompt, of, said, warnings);
+    without(&mut prompt, of);
+    fixup_part(&mut prompt, of);
+    feedback(&mut prompt, of);
+    sent_back(&mut prompt, of);
+    prompt.push_str(of.acted());
+    missing(&mut prompt, of);
+    answers(&mut prompt, of);
     prompt
 }
 
 /// The new part of a prompt, for a session that knows the task and all that was said so far.
-fn going_on(state: &State, task: TaskId) -> String {
-    let current = state.task(task);
-    let mut prompt = format!("# Task: {}, once more\n", state.plan.title(task));
+fn going_on(of: &PromptOrder<'_>) -> String {
+    let mut prompt = format!("# Task: {}, once more\n", of.plan.title(of.id));
     // Nobody knows whether a turn that was lost was told: whoever is told twice corrects it once.
-    let is_fix = current.attempt.kind == AttemptKind::Fix;
-    match current.feedback.last().filter(|_| is_fix) {
+    let is_fix = of.task.attempt.kind == AttemptKind::Fix;
+    match of.task.feedback.last().filter(|_| is_fix) {
         Some(last) => {
             correct(&mut prompt, last.stage);
-            describe(&mut prompt, &state.plan, last);
+            describe(&mut prompt, of.plan, last);
         }
         None => prompt.push_str("\nGo on where you left off.\n"),
     }
-    sent_back(&mut prompt, state, task);
-    if state.plan.task(task).side_effects && current.consent.acted {
-        prompt.push_str(DO_NOT_REPEAT);
-    }
-    missing(&mut prompt, state, task);
-    answers(&mut prompt, state, task);
+    sent_back(&mut prompt, of);
+    prompt.push_str(of.acted());
+    missing(&mut prompt, of);
+    answers(&mut prompt, of);
     prompt
 }
 
 /// The prompt where the whole was too long (section 13): the task with its criteria and the newest findings,
 /// and no words of others.
-fn short(state: &State, task: TaskId) -> String {
-    let plan = state.plan.task(task);
+fn short(of: &PromptOrder<'_>) -> String {
     let mut rest = String::new();
-    criteria(&mut rest, &state.plan, task);
+    criteria(&mut rest, of.plan, of.id);
     // Why the prompt was too long is nothing that the agent could correct.
-    let mut judged = state.task(task).feedback.iter().rev();
+    let mut judged = of.task.feedback.iter().rev();
     if let Some(last) = judged.find(|feedback| feedback.stage != Stage::Outcome) {
         rest.push_str("\n## What was found last\n");
-        describe(&mut rest, &state.plan, last);
+        describe(&mut rest, of.plan, last);
     }
-    if plan.side_effects && state.task(task).consent.acted {
-        rest.push_str(DO_NOT_REPEAT);
-    }
-    missing(&mut rest, state, task);
+    rest.push_str(of.acted());
+    missing(&mut rest, of);
     let cut = "\n(cut: the whole was too long)\n";
     let rest = shortened(&rest, SHORT_CHARS / 2, cut);
     let room = SHORT_CHARS - rest.chars().count();
-    format!("{}{rest}", shortened(&of_task(state, task), room, cut))
+    format!("{}{rest}", shortened(&of_task(of), room, cut))
 }
 
 /// The beginning of a text, which says that it is cut where it is.
@@ -111,8 +172,8 @@ fn shortened(text: &str, most: usize, cut: &str) -> String {
 }
 
 /// The part of a prompt with the task itself.
-fn of_task(state: &State, task: TaskId) -> String {
-    let plan = state.plan.task(task);
+fn of_task(of: &PromptOrder<'_>) -> String {
+    let plan = of.plan.task(of.id);
     let mut prompt = format!("# Task: {}\n", plan.title);
     if let Some(description) = &plan.description {
         append!(prompt, "\n{}\n", description.trim());
@@ -125,7 +186,7 @@ fn of_task(state: &State, task: TaskId) -> String {
             files.join(", ")
         );
     }
-    let protected = state.plan.rules.protect.iter().chain(plan.protect.iter());
+    let protected = of.plan.rules.protect.iter().chain(plan.protect.iter());
     let protected: Vec<&str> = protected.map(AsRef::as_ref).collect();
     if !protected.is_empty() {
         append!(
@@ -139,12 +200,9 @@ fn of_task(state: &State, task: TaskId) -> String {
             .iter()
             .any(|own| Path::new(path).ends_with(&**own))
     };
-    let judging = state
-        .protected
-        .iter()
-        .flat_map(|known| &known.files)
-        .map(|(path, _)| path.as_str());
-    let hidden = state.plan.rules.hidden.iter().flat_map(|hidden| &hidden.files);
+    let judging = of.judging.iter().flat_map(|known| &known.files);
+    let judging = judging.map(|(path, _)| path.as_str());
+    let hidden = of.plan.rules.hidden.iter().flat_map(|hidden| &hidden.files);
     let is_hidden = |path: &&str| hidden.clone().any(|file| file.ends_with(path));
     let judging = judging.filter(|path| !is_own(path) && !is_hidden(path));
     let judging: Vec<&str> = judging.take(MOST_JUDGING).collect();
@@ -287,9 +345,9 @@ const DO_NOT_REPEAT: &str = "
 This task acts on the world outside of its workspace, and an earlier turn of it may have done so already: messages may have been sent, things deployed, bought or deleted. Find out first what is already done. Do not repeat external actions that have happened; do only what is missing.
 ";
 /// The part of a prompt that says that the task is there to mend another.
-fn fixup_part(prompt: &mut String, state: &State, task: TaskId) {
-    if let Some(failed) = state.plan.mended_by(task) {
-        let title = state.plan.title(failed);
+fn fixup_part(prompt: &mut String, of: &PromptOrder<'_>) {
+    if let Some(failed) = of.plan.mended_by(of.id) {
+        let title = of.plan.title(failed);
         append!(
             prompt,
             "\n## What this task is for\n\nThe task '{title}' was given up: its work was not good enough. You do it anew, \
@@ -299,15 +357,15 @@ fn fixup_part(prompt: &mut String, state: &State, task: TaskId) {
 }
 
 /// The part of a prompt about work that the task has to do without.
-fn without(prompt: &mut String, state: &State, task: TaskId) {
-    let remedies = state.task(task).remedies.as_deref();
+fn without(prompt: &mut String, of: &PromptOrder<'_>) {
+    let remedies = of.task.remedies.as_deref();
     let missing = remedies.map_or(&[][..], |remedies| &remedies.without);
     if missing.is_empty() {
         return;
     }
     prompt.push_str("\n## What is missing\n");
     for without in missing {
-        let title = state.plan.title(without.dependency);
+        let title = of.plan.title(without.dependency);
         match without.way {
             Way::Artifacts => append_line!(
                 prompt,
@@ -334,8 +392,8 @@ const MADE: &str =
     "a person allowed this call, once, in an earlier turn, and it may have been made then: do not repeat it";
 
 /// The part of a prompt with the agent's questions and their answers.
-fn answers(prompt: &mut String, state: &State, task: TaskId) {
-    let Some(dialog) = state.task(task).dialog.as_deref() else {
+fn answers(prompt: &mut String, of: &PromptOrder<'_>) {
+    let Some(dialog) = of.task.dialog.as_deref() else {
         return;
     };
     let last = dialog.exchanges.len().saturating_sub(1);
@@ -353,42 +411,17 @@ fn answers(prompt: &mut String, state: &State, task: TaskId) {
     }
 }
 
-/// The turns whose outputs the task is shown, each with what vouches for it.
-pub fn quoted(state: &State, task: TaskId) -> Vec<(TurnId, OutputRefs)> {
-    if state.task(task).course.streak.too_long {
-        return Vec::new();
-    }
-    let dependencies = state.plan.dependencies.of(task).iter();
-    let shown = dependencies.take(UPSTREAM_QUOTED);
-    let tasks = shown.filter(|dependency| state.plan.route(**dependency).is_none());
-    let stand = tasks.map(|dependency| state.effective_task(*dependency));
-    let taken = stand.filter(|id| !state.task(*id).not_taken);
-    taken
-        .map(|id| (state.current_turn(id), state.task(id).output.clone()))
-        .collect()
-}
-
-fn upstream(
-    prompt: &mut String,
-    state: &State,
-    task: TaskId,
-    said: &UpstreamOutputs,
-    warnings: &mut Vec<String>,
-) {
-    let dependencies = state.plan.dependencies.of(task);
-    if dependencies.is_empty() {
+fn upstream(prompt: &mut String, of: &PromptOrder<'_>, said: &UpstreamOutputs, warnings: &mut Vec<String>) {
+    if of.upstream.is_empty() {
         return;
     }
     prompt.push_str("\n## Results of earlier tasks\n");
-    for (index, dependency) in dependencies.iter().enumerate() {
-        if let Some(route) = state.plan.route(*dependency) {
-            verdict_of(prompt, state, *dependency, route);
+    for (index, (dependency, done)) in of.upstream.iter().enumerate() {
+        if let Some(route) = of.plan.route(*dependency) {
+            verdict_of(prompt, of.plan, (*dependency, done), route);
             continue;
         }
-        // The work of its fixup is what there is to build on.
-        let dependency = state.effective_task(*dependency);
-        let done = state.task(dependency);
-        append!(prompt, "\n### {}\n", state.plan.title(dependency));
+        append!(prompt, "\n### {}\n", of.plan.title(*dependency));
         if done.flag() == Some(QualityFlag::BelowThreshold) {
             let points = done.attempt.points;
             let score = points.map_or_else(|| "score unknown".to_owned(), |points| format!("score {points}"));
@@ -408,7 +441,7 @@ fn upstream(
             prompt.push_str("(output left out: too many earlier tasks to quote them all)\n");
             continue;
         }
-        let said = said.get(&state.current_turn(dependency));
+        let said = said.get(&done.turn(*dependency));
         match said.map_or(Err("it was not read"), |said| {
             said.as_ref().map_err(String::as_str)
         }) {
@@ -416,7 +449,7 @@ fn upstream(
             Ok(text) => prompt.push_str(&fence_excerpt("output of an earlier task", text, UPSTREAM_CHARS)),
             Err(error) => {
                 append_line!(prompt, "(its output cannot be shown: {error})");
-                let (title, needed) = (state.plan.title(task), state.plan.title(dependency));
+                let (title, needed) = (of.plan.title(of.id), of.plan.title(*dependency));
                 warnings.push(format!("'{title}' is not shown what '{needed}' said: {error}"));
             }
         }
@@ -424,10 +457,9 @@ fn upstream(
 }
 
 /// The part of a prompt with the verdict of the verification that led to this task.
-fn verdict_of(prompt: &mut String, state: &State, id: TaskId, route: &Route) {
-    let node = state.task(id);
-    append!(prompt, "\n### {} (a verification)\n", state.plan.title(id));
-    let judged: Vec<&str> = state.plan.judged(id).map(|task| state.plan.title(task)).collect();
+fn verdict_of(prompt: &mut String, plan: &Plan, (id, node): (TaskId, &TaskState), route: &Route) {
+    append!(prompt, "\n### {} (a verification)\n", plan.title(id));
+    let judged: Vec<&str> = plan.judged(id).map(|task| plan.title(task)).collect();
     let verdict = match node.edge() {
         Some(Edge::Pass) => "passed",
         Some(Edge::Fail) => "failed",
@@ -442,27 +474,26 @@ fn verdict_of(prompt: &mut String, state: &State, id: TaskId, route: &Route) {
         .is_some_and(|edge| edge == Edge::Fail && !route.fail_goes_back)
         && let Some(found) = node.feedback.last()
     {
-        findings(prompt, &state.plan, &found.findings);
+        findings(prompt, plan, &found.findings);
     }
 }
 
-fn feedback(prompt: &mut String, state: &State, task: TaskId) {
-    let current = state.task(task);
-    let Some((last, earlier)) = current.feedback.split_last() else {
+fn feedback(prompt: &mut String, of: &PromptOrder<'_>) {
+    let Some((last, earlier)) = of.task.feedback.split_last() else {
         return;
     };
-    match current.attempt.kind {
+    match of.task.attempt.kind {
         AttemptKind::Fix => correct(prompt, last.stage),
         AttemptKind::Execute | AttemptKind::Retry => prompt.push_str(
             "\n## An earlier attempt failed\n\nStart afresh and avoid what went wrong. Files of the earlier attempt \
              may still be there.\n",
         ),
     }
-    describe(prompt, &state.plan, last);
+    describe(prompt, of.plan, last);
     if !earlier.is_empty() {
         prompt.push_str("\n### Feedback on the attempts before\n");
         for feedback in earlier {
-            describe(prompt, &state.plan, feedback);
+            describe(prompt, of.plan, feedback);
         }
     }
 }
@@ -483,24 +514,24 @@ fn correct(prompt: &mut String, stage: Stage) {
 }
 
 /// The part of a prompt with the findings of verifications that had the work done again, the last of each.
-fn sent_back(prompt: &mut String, state: &State, task: TaskId) {
-    for by in state.plan.returns.of(task) {
-        let Some(found) = state.task(*by).feedback.last() else {
+fn sent_back(prompt: &mut String, of: &PromptOrder<'_>) {
+    for (by, verification) in &of.returned_by {
+        let Some(found) = verification.feedback.last() else {
             continue;
         };
-        let title = state.plan.title(*by);
+        let title = of.plan.title(*by);
         append!(
             prompt,
             "\n## Sent back by the verification '{title}'\n\nThe work was judged together with what it is part of, and is \
              done again. Correct what was found; files of the earlier work are still there.\n"
         );
-        describe(prompt, &state.plan, found);
+        describe(prompt, of.plan, found);
     }
 }
 
 /// A worker whose finish gate is not met goes on with the same attempt.
-fn missing(prompt: &mut String, state: &State, task: TaskId) {
-    let missing = &state.task(task).attempt.missing;
+fn missing(prompt: &mut String, of: &PromptOrder<'_>) {
+    let missing = &of.task.attempt.missing;
     if missing.is_empty() {
         return;
     }
@@ -508,7 +539,7 @@ fn missing(prompt: &mut String, state: &State, task: TaskId) {
         "\n## Not finished yet\n\nYou stopped, and the work is not finished. The files are as you left them. Go on \
          until all of this holds; your last answer replaces the one before, so give it in full.\n\n",
     );
-    findings(prompt, &state.plan, missing);
+    findings(prompt, of.plan, missing);
 }
 
 fn describe(prompt: &mut String, plan: &Plan, feedback: &Feedback) {

@@ -4,9 +4,9 @@
 use crate::domain::{BeforeWork, Millis, TaskId};
 use crate::judging::baseline::{BaselineCheck, Weighed, is_wanted, items};
 use crate::mission::model::Isolation;
-use crate::mission::{Extent, ListOf};
+use crate::mission::{Extent, ListOf, TaskPlan};
 
-use super::baseline_result::BaselineResult;
+use super::baseline_result::{Baseline, BaselineResult};
 use super::state::{State, TaskState};
 
 /// The result of a check before the work, where it is known, and the reason for it.
@@ -51,6 +51,12 @@ impl State {
             .baseline
             .as_deref()
             .map_or(&[], |baseline| &baseline.checks)
+    }
+
+    /// What was seen before the work of each task, where anything was.
+    pub fn baselines(&self) -> impl Iterator<Item = (&TaskPlan, &Baseline)> {
+        let tasks = self.plan.every_task_id().zip(&self.tasks);
+        tasks.filter_map(|(id, task)| Some((self.plan.task(id), task.course.baseline.as_deref()?)))
     }
 
     /// The result of a check of a task before the work.

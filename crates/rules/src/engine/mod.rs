@@ -129,7 +129,7 @@ pub use members::{evidence_of_members, fact_of_members, members_only};
 pub use merging::{Delivery, Merged};
 pub use mission_change::MissionChange;
 pub use notice::{
-    DeliveryFailure, FailedOperation, FailedTool, Notice, NoticeEvent, OpenNotice, Operation, Topic,
+    DeliveryFailure, FailedOperation, FailedTool, Notice, NoticeEvent, Notices, OpenNotice, Operation, Topic,
 };
 #[cfg(any(test, feature = "testing"))]
 pub use outcome::conditions;

@@ -10,7 +10,7 @@ use crate::executor::spool::write_request;
 use crate::executor::task_command::CommandWork;
 use crate::review::judgement::Judgement;
 use crate::review::verdict::JudgeReply;
-use crate::runtime::work::context::{WorkContext, blocking};
+use crate::runtime::work::context::{AskOrder, WorkContext, blocking};
 use crate::runtime::work::reply;
 use crate::store::AskFile;
 use rules::domain::Digest;
@@ -18,29 +18,26 @@ use rules::engine::Fact;
 use rules::judging::parser::Quoted;
 use supervisor::RequestFile;
 
-use super::{Call, place};
-
-impl Call {
+impl AskOrder {
     /// Asks an agent by starting its command, and reads the reply.
     pub async fn ask_command(
         self: Arc<Self>,
         context: WorkContext,
         agent: Arc<CommandAgent>,
     ) -> Result<Fact, WorkError> {
-        let (call, by) = (self.clone(), agent.by.clone());
-        let prepared = blocking(move || Ok::<_, WorkError>((call.job(&agent)?, call.handed_over()?)));
-        let ((job, judgement), handed_over) = prepared.await??;
-        handed_over.into_iter().for_each(|fact| context.post(fact));
+        let (call, by, commands) = (self.clone(), agent.by.clone(), context.commands.clone());
+        let prepared = blocking(move || {
+            let job = call.job(&agent)?;
+            call.handed_over(&context)?;
+            Ok::<_, WorkError>(job)
+        });
+        let (job, judgement) = prepared.await??;
         let owner = CommandOwner::Ask(self.id, self.agent);
-        let end = context.commands.run(owner, job).await;
+        let end = commands.run(owner, job).await;
         blocking(move || {
             let parse = |reply: JudgeReply<'_>, said: &Quoted| self.read(reply, said);
-            let (who, place) = (
-                format!("the {}", self.who()),
-                place(&self.commands.folder, self.id),
-            );
-            let preset = by.as_ref().map(|by| &by.preset);
-            self.came_to(reply::of_command((&who, preset), &end, judgement, &place, parse))
+            let by = (self.who(), by.as_ref().map(|by| &by.preset));
+            self.came_to(reply::of_command(by, &end, judgement, &self.reply_files(), parse))
         })
         .await
     }

@@ -6,17 +6,18 @@ use crate::executor::error::WorkError;
 use crate::executor::spool::{sealed, write};
 use crate::review::handoff::{Author, Handoff, HandoffContent};
 use crate::review::rubric::{self, AcceptanceCriteria};
+use crate::runtime::work::context::{AskOrder, WorkContext};
 use crate::runtime::work::review_context::{Judged, Material};
 use crate::store::AskFile;
 use rules::domain::{Purpose, Timestamp};
 use rules::engine::Fact;
 use rules::mission::model::Rubric;
 
-use super::{AskInput, Call};
+use super::AskInput;
 
-impl Call {
+impl AskOrder {
     /// The prompt for a judge that grades the work by a rubric, and its record. Blocks.
-    pub fn grading(&self, round: u32) -> Result<AskInput, WorkError> {
+    pub(super) fn grading(&self, round: u32) -> Result<AskInput, WorkError> {
         let (plan, id) = (&self.commands.plan, self.id.task);
         let rubric = self.rubric().ok_or("the task has no rubric any more")?;
         let material = Material::gather(self.case(), &self.judged)?;
@@ -90,15 +91,15 @@ impl Call {
         write(&self.path(AskFile::Handoff), &handoff.to_bytes())
     }
 
-    /// The record of what was handed over, made durable; `None` where nobody is asked to grade. Blocks.
+    /// Makes the record of what is handed over to whoever grades durable, and tells of it. Blocks.
     ///
     /// # Errors
     /// When there is no such record on the disk: then nobody may be asked.
-    pub fn handed_over(&self) -> Result<Option<Fact>, WorkError> {
-        if !matches!(self.purpose, Purpose::Grade { .. }) {
-            return Ok(None);
+    pub fn handed_over(&self, context: &WorkContext) -> Result<(), WorkError> {
+        if matches!(self.purpose, Purpose::Grade { .. }) {
+            let file = sealed(&self.path(AskFile::Handoff))?;
+            context.post(Fact::HandedOver { id: self.id, file });
         }
-        let file = sealed(&self.path(AskFile::Handoff))?;
-        Ok(Some(Fact::HandedOver { id: self.id, file }))
+        Ok(())
     }
 }

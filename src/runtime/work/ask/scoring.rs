@@ -4,13 +4,14 @@ use serde_json::json;
 
 use crate::executor::error::WorkError;
 use crate::review::prompt;
+use crate::runtime::work::context::AskOrder;
 use rules::domain::SeatPlace;
 
-use super::{AskInput, Call};
+use super::AskInput;
 
-impl Call {
+impl AskOrder {
     /// The prompt for a reviewer, and its record. Reads the work's output and files. Blocks.
-    pub fn scoring(&self, place: SeatPlace) -> Result<AskInput, WorkError> {
+    pub(super) fn scoring(&self, place: SeatPlace) -> Result<AskInput, WorkError> {
         let (panel, strict) = (self.panel(), self.strict.as_deref());
         let (asked, judgement) = self.case().ask(|work| {
             Ok(match panel {

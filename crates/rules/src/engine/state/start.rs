@@ -43,6 +43,16 @@ impl State {
         committed.cloned().unwrap_or_default()
     }
 
+    /// The commits, or trees, that the work of a task began with and that it left; `None` where they are not on record.
+    pub fn look_sides(&self, id: TaskId) -> Option<[Box<str>; 2]> {
+        let course = &self.task(id).course;
+        if !self.plan.task(id).commits() {
+            return course.evidence.tests.as_deref()?.trees.clone();
+        }
+        let commit = course.committed.as_deref()?.commit.as_ref()?;
+        Some([commit.onto.clone(), commit.id.clone()])
+    }
+
     /// Whether the agent of a task is told anything: if not, its prompt is "ready" without a file.
     pub fn gets_prompt(&self, id: TaskId) -> bool {
         let agent = self.plan.task(id).agent;
