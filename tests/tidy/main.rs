@@ -22,8 +22,8 @@ use sources::{File, Sources};
 /// What each figure may be at most; what is not listed must be 0. Whoever makes a figure smaller lowers its ceiling. Who
 /// must raise one says in the commit message why.
 const CEILINGS: &[(&str, usize)] = &[
-    ("tokens: all", 847_950),
-    ("tokens: core", 503_520),
+    ("tokens: all", 859_850),
+    ("tokens: core", 515_370),
     ("tokens: edges", 343_450),
     ("largest circle of imports: agents", 5),
     ("largest circle of imports: cli", 2),

@@ -32,7 +32,7 @@ const PIECE: usize = 64 << 10;
 /// SIGKILL. `place` is its folder and its standard input.
 ///
 /// # Errors
-/// When it cannot be started, or did not end by itself.
+/// When it cannot be started, printed more than it may, or did not end by itself.
 pub fn output(
     arguments: &[String],
     environment: &[(String, String)],
@@ -54,7 +54,6 @@ pub fn output(
     drop(start);
     let (mut open, mut printed) = (vec![(0, out), (1, err)], [Vec::new(), Vec::new()]);
     let (mut buffer, mut kill, mut unread) = (vec![0; PIECE], None, None);
-    let not_by_itself = || io::Error::other("it was ended, because it did not end by itself");
     for (_, pipe) in &open {
         rustix::io::ioctl_fionbio(pipe, true)?;
     }
@@ -75,7 +74,8 @@ pub fn output(
         });
         // Its number is its own until it is waited for; where all have ended there is nobody to reach.
         let signal = |signal| kill_process_group(program, signal).ok();
-        if let Some(error) = unread {
+        let is_too_much = printed.iter().any(|printed| printed.len() > bounds.printed);
+        if let Some(error) = unread.take().or(is_too_much.then(too_much)) {
             // What was printed is known in part only, which is no answer.
             signal(Signal::KILL);
             return Err(error);
@@ -102,4 +102,12 @@ pub fn output(
             stderr,
         }),
     }
+}
+
+fn not_by_itself() -> io::Error {
+    io::Error::other("it was ended, because it did not end by itself")
+}
+
+fn too_much() -> io::Error {
+    io::Error::other("it printed more than it may")
 }

@@ -21,7 +21,7 @@ pub struct Start<'a> {
     pub standard: [Option<File>; 3],
 }
 
-/// The files that a short program may use. Places that are not there do not count.
+/// What a short program may use. Places that are not there do not count.
 pub struct Bounds<'a> {
     /// The places that the program writes to, which it reads as well.
     pub writes: Vec<PathBuf>,
@@ -29,6 +29,10 @@ pub struct Bounds<'a> {
     pub reads: Vec<PathBuf>,
     /// The places that the program is made of: it reads there, too, and starts programs from there only.
     pub programs: &'a [&'a str],
+    /// Whether the program reaches other machines.
+    pub network: bool,
+    /// How many bytes the program may print on its standard output, and as many on its standard error.
+    pub printed: usize,
     /// The signal that the program gets once the thread that waits for it has ended, where the system can do that.
     pub at_our_end: Signal,
 }

@@ -5,6 +5,11 @@
 //! filters, file system monitors, fetches of missing objects, transports, replacements of objects. What is wanted of the user's
 //! configuration is read by key ([`Configuration`]). Each call writes in its repository and its worktree only, and reads nothing of
 //! the user but these, where the system can see to that.
+//!
+//! | file | what |
+//! |---|---|
+//! | `configuration` | what is read of the configuration of a repository and of its user |
+//! | `reaching` | calls that reach other repositories, and that read what comes from there |
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -12,12 +17,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 use std::sync::{Mutex, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use rustix::process::Signal;
 
 use crate::executor::error::WorkError;
 use supervisor::files;
+
+mod configuration;
+#[cfg(any(feature = "temporal", test))]
+mod reaching;
+
+pub use configuration::Configuration;
 
 /// Where the system keeps its programs: no agent of a user writes there, whatever stands first on their PATH.
 const SYSTEM_PATH: &str = "/usr/bin:/bin:/usr/local/bin:/run/current-system/sw/bin";
@@ -77,17 +88,12 @@ const SETTINGS: [(&str, &str); 17] = [
     ("advice.detachedHead", "false"),
 ];
 
-/// The keys of the user that are wanted, and those by which the names of filters are known.
-const WANTED: &str =
-    r"^(user\.(name|email)|core\.(autocrlf|eol|filemode|symlinks|excludesfile)|safe\.directory|filter\..*)$";
 /// The longest file that names a folder, in bytes.
 const LONGEST_PATH: u64 = 8 << 10;
 /// The longest configuration that is looked into, in bytes.
 const LONGEST_CONFIGURATION: u64 = 1 << 20;
 /// How many repositories lend their objects one to the other: more than git follows.
 const MOST_LENDERS: usize = 6;
-/// More filters than anybody has.
-const MOST_FILTERS: usize = 500;
 
 /// How long one call may take.
 const LONGEST: Duration = Duration::from_secs(10 * 60);
@@ -106,6 +112,12 @@ pub struct Git {
     writes: Vec<PathBuf>,
     /// Further paths that the call reads.
     reads: Vec<PathBuf>,
+    /// Whether it reaches other machines.
+    network: bool,
+    /// How many bytes it may print.
+    printed: usize,
+    /// How many bytes of objects its repository may come to have during the call.
+    grows: Option<u64>,
     /// The signal that ends the call once this process has ended.
     at_our_end: Signal,
 }
@@ -131,6 +143,9 @@ impl Git {
             input: None,
             writes: vec!["/dev/null".into()],
             reads: Vec::new(),
+            network: false,
+            printed: usize::MAX,
+            grows: None,
             at_our_end: Signal::TERM,
         }
     }
@@ -305,6 +320,11 @@ fn output(git: Git) -> Result<Output, WorkError> {
     };
     let path = std::env::join_paths([own, Path::new("/usr/bin"), Path::new("/bin")]);
     let mut environment = vec![("PATH".to_owned(), text(path.unwrap_or_default())?)];
+    let grown = git.grows.and_then(|most| {
+        let mut variables = git.environment.iter();
+        let (_, repository) = variables.find(|(name, _)| name == "GIT_DIR")?;
+        Some((Path::new(repository).join("objects"), most))
+    });
     let mut writes = git.writes;
     let folder = match git.folder {
         Some(folder) => {
@@ -331,14 +351,32 @@ fn output(git: Git) -> Result<Output, WorkError> {
         reads: lent([&writes[..], &git.reads].concat()),
         writes,
         programs: system,
+        network: git.network,
+        printed: git.printed,
         at_our_end: git.at_our_end,
     };
     let input = git.input.unwrap_or_else(|| "/dev/null".into());
     let file = fs::File::open(&input).map_err(WorkError::file("read", &input))?;
-    let begun = Instant::now();
-    let is_over = || begun.elapsed() >= LONGEST || is_hurried(begun);
+    let (begun, since) = (Instant::now(), SystemTime::now());
+    let is_grown = || {
+        let mut grown = grown.iter();
+        grown.any(|(objects, most)| grown_since(objects, since) > *most)
+    };
+    let is_over = || begun.elapsed() >= LONGEST || is_hurried(begun) || is_grown();
     supervisor::call::output(&words, &environment, (&folder, file), &bounds, is_over)
         .map_err(|error| refused(format!("git cannot be run: {error}")))
+}
+
+/// How many bytes the files of a folder of objects have that were written since.
+fn grown_since(objects: &Path, since: SystemTime) -> u64 {
+    // What vanishes meanwhile, or cannot be read, is none of them.
+    let below = |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().flatten();
+    let files = below(objects.to_owned()).flat_map(|entry| below(entry.path()));
+    let written = files.filter_map(|entry| {
+        let found = entry.metadata().ok()?;
+        (found.modified().ok()? >= since).then_some(found.len())
+    });
+    written.sum()
 }
 
 /// When the session is to end, if that is known.
@@ -388,94 +426,6 @@ pub fn entries(output: &Output) -> impl Iterator<Item = String> {
 
 pub fn refused(why: impl Into<std::borrow::Cow<'static, str>>) -> WorkError {
     WorkError::Refused(why.into())
-}
-
-/// The values that are needed of the configuration of a repository and of its user, with the filters that it
-/// names.
-pub struct Configuration(Vec<(String, String)>);
-
-impl Configuration {
-    /// Reads the configuration, which runs nothing.
-    ///
-    /// # Errors
-    ///
-    /// In the words of git, and where nobody could have that many filters.
-    pub fn of(folder: &Path) -> Result<Self, WorkError> {
-        // The configuration of a user lies wherever that of another one says.
-        let git = Git::with(&[])
-            .kept("HOME")
-            .kept("XDG_CONFIG_HOME")
-            .at(folder)
-            .reads("/");
-        let said = git.answer(["config", "-z", "--get-regexp", WANTED])?;
-        let values = said.iter().flat_map(entries).map(|entry| {
-            let (key, value) = entry.split_once('\n').unwrap_or((&entry, "true"));
-            (key.to_owned(), value.to_owned())
-        });
-        let wanted = Self(values.collect());
-        if wanted.filters().len() > MOST_FILTERS {
-            let why = format!("its configuration has more than {MOST_FILTERS} filters");
-            return Err(refused(why));
-        }
-        Ok(wanted)
-    }
-
-    fn filters(&self) -> BTreeSet<&str> {
-        let keys = self.0.iter().filter_map(|(key, _)| key.strip_prefix("filter."));
-        keys.filter_map(|key| Some(key.rsplit_once('.')?.0)).collect()
-    }
-
-    /// The value that counts, of those that are written.
-    pub fn value(&self, key: &str) -> Option<&str> {
-        let mut values = self.0.iter().rev();
-        Some(&values.find(|(name, _)| name == key)?.1)
-    }
-
-    /// The file of what the user has git ignore everywhere.
-    pub fn excludes_file(&self) -> Option<PathBuf> {
-        if let Some(path) = self.value("core.excludesfile") {
-            return match path.strip_prefix("~/") {
-                Some(path) => Some(std::env::home_dir()?.join(path)),
-                None => Some(path.into()),
-            };
-        }
-        let usual = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
-        let usual = usual.or_else(|| Some(std::env::home_dir()?.join(".config")));
-        Some(usual?.join("git/ignore"))
-    }
-
-    /// Git by this configuration, in which no filter runs.
-    pub fn git(&self) -> Git {
-        let name = self
-            .value("user.name")
-            .filter(|name| is_name(name))
-            .unwrap_or("quorum");
-        let mail = self.value("user.email").unwrap_or("quorum@quorum.invalid");
-        let mut git = Git::new()
-            .env("GIT_COMMITTER_NAME", name)
-            .env("GIT_COMMITTER_EMAIL", mail);
-        for (key, value) in &self.0 {
-            if matches!(key.as_str(), "core.autocrlf" | "core.eol" | "safe.directory") {
-                git = git.set(key, value);
-            }
-        }
-        for filter in self.filters() {
-            for (key, value) in [
-                ("smudge", ""),
-                ("clean", ""),
-                ("process", ""),
-                ("required", "false"),
-            ] {
-                git = git.set(&format!("filter.{filter}.{key}"), value);
-            }
-        }
-        git
-    }
-}
-
-/// Whether anything is left of a name once git has taken away what it takes for no part of one.
-fn is_name(name: &str) -> bool {
-    name.chars().any(|c| c > ' ' && !".,:;<>\"\\'".contains(c))
 }
 
 /// Has a repository find objects in those of others as well: where another one does, and in a folder.
@@ -608,14 +558,6 @@ mod tests {
     }
 
     #[test]
-    fn a_committer_has_a_name_that_git_takes() {
-        for name in ["<>", ".", " ", "\"'", "<.>"] {
-            assert!(!is_name(name), "{name}");
-        }
-        assert!(is_name("<a>"));
-    }
-
-    #[test]
     fn the_reason_of_a_failure_is_the_line_that_names_it() {
         let failed_with = |text: &str| {
             let output = Output {
@@ -630,24 +572,6 @@ mod tests {
         assert!(failed_with("hint: a\nerror: one\nfatal: two\n").ends_with("error: one"));
         assert!(failed_with("odd\nwords\n").ends_with("words"));
         assert!(failed_with("").ends_with("it says nothing"));
-    }
-
-    #[test]
-    fn filters_are_named_by_all_between_the_first_dot_and_the_last() {
-        let key = |key: &str| (key.to_owned(), String::new());
-        let wanted = Configuration(vec![
-            key("filter.a.b=c.smudge"),
-            key("filter.lfs.clean"),
-            key("user.name"),
-        ]);
-        assert_eq!(wanted.filters().into_iter().collect::<Vec<_>>(), ["a.b=c", "lfs"]);
-    }
-
-    #[test]
-    fn the_value_that_stands_last_counts() {
-        let entry = |value: &str| ("core.eol".to_owned(), value.to_owned());
-        let wanted = Configuration(vec![entry("lf"), entry("crlf")]);
-        assert_eq!(wanted.value("core.eol"), Some("crlf"));
     }
 
     #[test]

@@ -10,6 +10,16 @@ use supervisor::files::no_links::scratch_folder;
 
 use super::git::{Git, entries};
 
+fn large(length: u64, most: u64) -> String {
+    format!("has {length} bytes, more than settings.worktree.maxFile ({most} bytes)")
+}
+
+/// The sentence about a file that has more than `most` bytes.
+#[cfg(any(feature = "temporal", test))]
+pub fn too_large(path: &str, length: u64, most: u64) -> String {
+    format!("{path} {}: remove it", large(length, most))
+}
+
 /// The first file of a folder that git does not ignore and that is a pipe, a device or a socket, or has more than `most` bytes:
 /// a sentence that names it. A file that git itself would read is not asked about. `git` works in the folder. Blocks.
 ///
@@ -37,9 +47,7 @@ pub fn odd_file(
             let what = if kind.is_file() {
                 let length = entry.metadata().map_or(0, |found| found.len());
                 let is_large = length > most;
-                is_large.then(|| {
-                    format!("has {length} bytes, more than settings.worktree.maxFile ({most} bytes)")
-                })
+                is_large.then(|| large(length, most))
             } else {
                 let special = [
                     (kind.is_fifo(), "a pipe"),

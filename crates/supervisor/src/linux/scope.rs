@@ -22,13 +22,15 @@ pub fn domain() -> Option<OwnedFd> {
     rules.create().ok()?.into()
 }
 
-/// A domain that keeps to these bounds and has no network. Parts that this kernel cannot do are left out:
-/// `None` where that is all of it.
+/// A domain that keeps to these bounds. Parts that this kernel cannot do are left out: `None` where that is all of it.
 pub fn domain_of(bounds: &Bounds<'_>) -> io::Result<Option<OwnedFd>> {
     let reads = AccessFs::ReadFile | AccessFs::ReadDir;
     let make = || -> Result<_, RulesetError> {
         let rules = Ruleset::default().handle_access(AccessFs::from_all(ABI::V9))?;
-        let rules = rules.handle_access(AccessNet::from_all(ABI::V9))?;
+        let rules = match bounds.network {
+            true => rules,
+            false => rules.handle_access(AccessNet::from_all(ABI::V9))?,
+        };
         let rules = rules.scope(Scope::Signal | Scope::AbstractUnixSocket)?.create()?;
         let rules = rules.add_rules(path_beneath_rules(bounds.programs, AccessFs::from_read(ABI::V9)))?;
         let rules = rules.add_rules(path_beneath_rules(&bounds.reads, reads))?;

@@ -191,7 +191,8 @@ impl Worktrees {
         self.check_out(&folder, commit)?;
         if is_new {
             self.furnish(plan, &folder)?;
-            self.own_repository(&folder, commit, agent)?;
+            let begins = |half: &Path| self.begin_history(&folder, half, commit);
+            self.own_repository(&folder, agent, begins)?;
         }
         Ok(())
     }
@@ -218,11 +219,28 @@ impl Worktrees {
         Ok(())
     }
 
-    /// A repository for the agent: it may look at what was, and commit as it likes. Nothing of it is read again.
-    fn own_repository(&self, folder: &Path, tip: &str, agent: &str) -> Result<(), WorkError> {
+    /// Lets a new repository find the commit that it begins with, which is named: one of ours, or one without the hidden files.
+    fn begin_history(&self, folder: &Path, repository: &Path, tip: &str) -> Result<String, WorkError> {
+        if let Some(alone) = self.alone(folder, repository, tip)? {
+            return Ok(alone);
+        }
+        let borrowed = fs::read_to_string(self.repository().join(BORROWED))?;
+        borrow(repository, &borrowed, &self.objects())?;
+        self.share(BOUNDS, repository)?;
+        Ok(tip.to_owned())
+    }
+
+    /// A repository for the agent: it may look at what was, and commit as it likes. Nothing of it is read again. `begins` has it
+    /// find the commit that it begins with, and names that.
+    pub fn own_repository(
+        &self,
+        folder: &Path,
+        agent: &str,
+        begins: impl FnOnce(&Path) -> Result<String, WorkError>,
+    ) -> Result<(), WorkError> {
         // In one step, so that there is all of it or none.
         let name = folder.file_name().unwrap_or_default().display();
-        let half = self.root.join(format!("new.{name}.git"));
+        let half = folder.with_file_name(format!("new.{name}.git"));
         let git = folder.join(".git");
         remove(&half)?;
         let template = self.root.join("template.git");
@@ -237,16 +255,7 @@ impl Worktrees {
             }
         }
         copy(&template, &half, &|_| false)?;
-        let tip = match self.alone(folder, &half, tip)? {
-            Some(alone) => alone,
-            None => {
-                let borrowed = fs::read_to_string(self.repository().join(BORROWED))?;
-                let ours = self.repository().join("objects");
-                borrow(&half, &borrowed, &ours)?;
-                self.share(BOUNDS, &half)?;
-                tip.to_owned()
-            }
-        };
+        let tip = begins(&half)?;
         self.share(EXCLUDED, &half)?;
         let put = |name: &str, text: String| {
             let path = half.join(name);
@@ -339,7 +348,9 @@ impl Worktrees {
     /// # Errors
     /// Whatever the system says.
     pub fn remove_folder(&self, name: &str) -> Result<(), WorkError> {
-        for path in ["", ".index", ".ready", ".merging", ".hidden"].map(|end| format!("{name}{end}")) {
+        for path in
+            ["", ".index", ".ready", ".merging", ".hidden", ".carried"].map(|end| format!("{name}{end}"))
+        {
             remove(&self.root.join(path))?;
         }
         Ok(())
@@ -467,7 +478,7 @@ pub fn copy(from: &Path, to: &Path, is_left_out: &dyn Fn(&Path) -> bool) -> Resu
     }
 }
 
-fn make_parent(path: &Path) -> Result<(), WorkError> {
+pub fn make_parent(path: &Path) -> Result<(), WorkError> {
     make(path.parent().unwrap_or(path))
 }
 

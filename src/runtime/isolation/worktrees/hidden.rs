@@ -27,6 +27,14 @@ impl Drop for Gone {
     }
 }
 
+/// Git that commits what is of no agent.
+pub fn by_quorum(git: Git) -> Git {
+    ["AUTHOR", "COMMITTER"].iter().fold(git, |git, who| {
+        git.env(&format!("GIT_{who}_NAME"), "quorum")
+            .env(&format!("GIT_{who}_EMAIL"), "quorum@quorum.invalid")
+    })
+}
+
 impl Worktrees {
     /// Whether a path in the workspace is kept from workers.
     pub fn is_hidden(&self, path: &Path) -> bool {
@@ -93,13 +101,21 @@ impl Worktrees {
             return Ok(None);
         }
         let tree = self.without_hidden(folder, commit)?;
-        let git = ["AUTHOR", "COMMITTER"].iter().fold(self.git(), |git, who| {
-            git.env(&format!("GIT_{who}_NAME"), "quorum")
-                .env(&format!("GIT_{who}_EMAIL"), "quorum@quorum.invalid")
-        });
-        let id = git.line(["commit-tree", &tree, "-m", "what the work begins with"])?;
+        let id = self.commit_alone(&tree)?;
+        self.pack(repository, &id)?;
+        Ok(Some(id))
+    }
+
+    /// A commit of a tree that has no history.
+    pub fn commit_alone(&self, tree: &str) -> Result<String, WorkError> {
+        let git = by_quorum(self.git());
+        git.line(["commit-tree", tree, "-m", "what the work begins with"])
+    }
+
+    /// Gives a repository a commit with its history, and all that this needs.
+    pub fn pack(&self, repository: &Path, commit: &str) -> Result<(), WorkError> {
         let list = repository.join("list");
-        replace(&list, &format!("{id}\n"))?;
+        replace(&list, &format!("{commit}\n"))?;
         let packs = repository.join("objects/pack");
         make(&packs)?;
         let git = Git::new().in_repository(repository).reads(self.repository());
@@ -109,8 +125,7 @@ impl Worktrees {
         );
         let pack = git.args(["pack-objects", "-q", "--revs"]).reading(&list);
         pack.run([packs.join("pack")])?;
-        remove(&list)?;
-        Ok(Some(id))
+        remove(&list)
     }
 
     /// A hidden check that is to run in a folder, in a copy of it that has the hidden files. Blocks.

@@ -250,25 +250,8 @@ impl Worktrees {
     /// Has git follow all that lies in the folder of a task, but for what it ignores.
     fn add_all(&self, plan: &Plan, task: TaskId) -> Result<(), NotCommitted> {
         let largest = plan.rules.worktrees.max_file;
-        if let Some(odd) = odd_file(|| self.within(task), &self.folder(task), largest)? {
-            return Err(NotCommitted::Work(odd));
-        }
-        let added = self.within(task)?.output(["add", "-A", "."])?;
-        if added.status.success() {
-            return Ok(self.forget_brought(plan, task)?);
-        }
-        // `git init` in a subfolder, without a commit.
-        let said = String::from_utf8_lossy(&added.stderr).into_owned();
-        let nested = said.lines().find_map(|line| {
-            let path = line.strip_prefix("error: '")?;
-            path.strip_suffix("/' does not have a commit checked out")
-        });
-        if let Some(path) = nested {
-            return Err(NotCommitted::Work(own_repository(path)));
-        }
-        // Where git can write an object, it is not git that fails.
-        self.git().run(["hash-object", "-w", "--stdin"])?;
-        Err(NotCommitted::Work(failed(&added).to_string()))
+        add_all(|| self.within(task), &self.folder(task), largest)?;
+        Ok(self.forget_brought(plan, task)?)
     }
 
     /// The state folder as it is named from the workspace, if it lies there.
@@ -360,9 +343,7 @@ impl Worktrees {
             };
             // Neither the record nor a rule could name it.
             if path.contains(char::REPLACEMENT_CHARACTER) && what != GONE {
-                return Err(NotCommitted::Work(format!(
-                    "{path} has a name that is not UTF-8: give it another one, or leave it as it was"
-                )));
+                return Err(NotCommitted::Work(not_utf8(path)));
             }
             found.changed.push(Changed {
                 path: path.to_owned(),
@@ -391,12 +372,9 @@ impl Worktrees {
     fn stays_within(&self, path: &str, blob: &str) -> Result<(), NotCommitted> {
         let target = self.git().run(["cat-file", "blob", blob])?.stdout;
         let target = String::from_utf8_lossy(&target);
-        if leads_out(path, &target) {
-            Err(NotCommitted::Work(format!(
-                "{path} is a link to {target}, which lies outside of the repository"
-            )))
-        } else {
-            Ok(())
+        match leads_out(path, &target) {
+            true => Err(NotCommitted::Work(link_out(path, &target))),
+            false => Ok(()),
         }
     }
 
@@ -559,8 +537,53 @@ impl Worktrees {
     }
 }
 
-fn own_repository(path: &str) -> String {
+/// Has git follow all that lies in a folder, but for what it ignores. `git` works in the folder; no file may have more than
+/// `largest` bytes.
+///
+/// # Errors
+/// Why git does not take it.
+pub fn add_all(
+    git: impl Fn() -> Result<Git, WorkError>,
+    folder: &Path,
+    largest: u64,
+) -> Result<(), NotCommitted> {
+    if let Some(odd) = odd_file(&git, folder, largest)? {
+        return Err(NotCommitted::Work(odd));
+    }
+    let added = git()?.output(["add", "-A", "."])?;
+    if added.status.success() {
+        return Ok(());
+    }
+    // `git init` in a subfolder, without a commit.
+    let said = String::from_utf8_lossy(&added.stderr).into_owned();
+    let nested = said.lines().find_map(|line| {
+        let path = line.strip_prefix("error: '")?;
+        path.strip_suffix("/' does not have a commit checked out")
+    });
+    match nested {
+        Some(path) => Err(NotCommitted::Work(own_repository(path))),
+        None => Err(fault_of_work(git()?, &failed(&added))),
+    }
+}
+
+/// What a failure of git is about: where git can write an object, it is not git that fails.
+pub fn fault_of_work(git: Git, why: &WorkError) -> NotCommitted {
+    match git.run(["hash-object", "-w", "--stdin"]) {
+        Ok(_) => NotCommitted::Work(why.to_string()),
+        Err(fails) => NotCommitted::Git(fails),
+    }
+}
+
+pub fn own_repository(path: &str) -> String {
     format!("{path} is a repository of its own: remove its `.git`")
+}
+
+pub fn not_utf8(path: &str) -> String {
+    format!("{path} has a name that is not UTF-8: give it another one, or leave it as it was")
+}
+
+pub fn link_out(path: &str, target: &str) -> String {
+    format!("{path} is a link to {target}, which lies outside of the repository")
 }
 
 /// A path without `.`, as git names it.

@@ -11,6 +11,7 @@
 //! | file | what it has |
 //! |---|---|
 //! | `difference` | what a task did, as it differs from what it began with |
+//! | `exchange` | a bare repository by which folders are handed to other machines, and brought home |
 //! | `folders` | the folders that isolated tasks work in: how each is made, and what it has beside what git follows |
 //! | `hidden` | what hidden checks keep out of the folders of workers, and how such a check sees it all the same |
 //! | `look_folders` | trees and folders for looks at tests that the work of a task changed |
@@ -38,6 +39,8 @@ use folders::{exclude, init, is_folder, make, missing, remove, replace};
 use user_repository::User;
 
 mod difference;
+#[cfg(any(feature = "temporal", test))]
+pub mod exchange;
 mod folders;
 mod hidden;
 mod look_folders;
@@ -425,11 +428,16 @@ impl Worktrees {
 
     /// Git in a folder of ours, by our repository and an index that nobody who works there sees.
     fn at(&self, folder: &Path) -> Result<Git, WorkError> {
+        self.at_index(folder, "index")
+    }
+
+    /// Git in a folder of ours, by our repository and an index of this kind, which lies beside the folder.
+    fn at_index(&self, folder: &Path, kind: &str) -> Result<Git, WorkError> {
         // Whoever works there may have put something else in its place.
         if !is_folder(folder) {
             return Err(refused(format!("{} is no folder any more", folder.display())));
         }
-        let index = folder.with_extension("index");
+        let index = folder.with_extension(kind);
         let git = self.git().env("GIT_WORK_TREE", folder).indexed(&index);
         Ok(git.at(folder))
     }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path};
 
@@ -85,7 +86,7 @@ pub fn leads_out(path: &str, target: &str) -> bool {
     for part in target.components() {
         match part {
             Component::CurDir => {}
-            Component::Normal(name) if name.eq_ignore_ascii_case(".git") => return true,
+            Component::Normal(name) if is_git_name(name.as_bytes()) => return true,
             Component::Normal(_) => goes_down = true,
             Component::ParentDir if depth > 0 && !goes_down => depth -= 1,
             Component::ParentDir | Component::RootDir | Component::Prefix(_) => return true,
@@ -94,9 +95,54 @@ pub fn leads_out(path: &str, target: &str) -> bool {
     false
 }
 
+/// Whether any file system could take a name for that of git's own folder: in letters of another case, with blanks and dots behind
+/// it, by its short name, as a stream of it, or with characters within that are not seen.
+pub fn is_git_name(name: &[u8]) -> bool {
+    let name = String::from_utf8_lossy(name);
+    name.split('\\').any(|part| {
+        let part = part.split(':').next().unwrap_or_default();
+        let seen: String = part
+            .chars()
+            .filter(|c| !matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}'))
+            .collect();
+        let seen = seen.trim_end_matches([' ', '.']).to_ascii_lowercase();
+        seen == ".git" || seen == "git~1"
+    })
+}
+
 #[cfg(test)]
 mod tests {
-    use super::leads_out;
+    use super::{is_git_name, leads_out};
+
+    #[test]
+    fn the_folder_of_git_is_known_in_every_spelling() {
+        for name in [
+            ".git",
+            ".GIT",
+            ".Git. .",
+            "git~1",
+            "GIT~1 ",
+            ".git::$INDEX_ALLOCATION",
+            ".git:x",
+            "a\\.git",
+            ".g\u{200c}it",
+            "\u{feff}.git",
+        ] {
+            assert!(is_git_name(name.as_bytes()), "{name}");
+        }
+        for name in [
+            ".gitignore",
+            "git",
+            "git~2",
+            ".git-x",
+            "a.git",
+            "..git",
+            ". git",
+            "",
+        ] {
+            assert!(!is_git_name(name.as_bytes()), "{name}");
+        }
+    }
 
     #[test]
     fn a_link_leads_out_by_its_words() {
@@ -108,6 +154,8 @@ mod tests {
             ("a/b", "link/../x"),
             ("a", "./b/../c"),
             ("a/b", "../.git/config"),
+            ("a", ".Git/config"),
+            ("a", "git~1/config"),
         ] {
             assert!(leads_out(path, target), "{path} -> {target}");
         }

@@ -20,6 +20,16 @@ use super::{BOUNDS, EXCLUDED, MAIN, START, Worktrees};
 /// The most files that are compared one by one after a move.
 const MOST_COMPARED: usize = 500;
 
+/// Fetches what is named, and nothing else.
+pub const FETCH: [&str; 6] = [
+    "fetch",
+    "-q",
+    "--no-tags",
+    "--no-write-fetch-head",
+    "--no-auto-maintenance",
+    "--no-recurse-submodules",
+];
+
 /// Paths that git has printed.
 fn names(printed: &Output) -> BTreeSet<String> {
     entries(printed).collect()
@@ -451,18 +461,10 @@ impl Worktrees {
 
     /// Brings references of ours into the user's repository.
     fn fetch_into(&self, user: Git, names: &[String]) -> Result<(), WorkError> {
-        let fetch = [
-            "fetch",
-            "-q",
-            "--no-tags",
-            "--no-write-fetch-head",
-            "--no-auto-maintenance",
-            "--no-recurse-submodules",
-            // Else the configuration of the repository could name another one for this path.
-            "--upload-pack=git-upload-pack",
-        ];
+        // Else the configuration of the repository could name another one for this path.
+        let by = ["--upload-pack=git-upload-pack"];
         let ours = self.repository();
-        let fetch = user.fetching().reads(&ours).args(fetch).args([ours]);
+        let fetch = user.fetching().reads(&ours).args(FETCH).args(by).args([ours]);
         fetch.done(names)
     }
 
