@@ -162,7 +162,7 @@ fn settings(
         let by_file = || {
             let mut said = files
                 .iter()
-                .filter(|(_, settings)| settings.told(&name).is_some());
+                .filter(|(_, settings)| settings.value_at(&name).is_some());
             let mut origin = said.next()?.0.clone();
             if Settings::gathers(&name) {
                 let others = said.filter_map(|(other, _)| other.source.as_deref());
@@ -170,7 +170,7 @@ fn settings(
                 let sources: Vec<&str> = sources.collect();
                 origin.source = (!sources.is_empty()).then(|| sources.join(", "));
             }
-            Some((all.told(&name)?, origin))
+            Some((all.value_at(&name)?, origin))
         };
         let said = above(&name, options, matches).or_else(by_file);
         let (value, origin) = said.unwrap_or((Value::Null, SettingOrigin::DEFAULT));

@@ -67,7 +67,7 @@ impl ProgressLine {
 
     /// A line for a message that may hold an output: its first line stands on the line, the end of the others
     /// below it.
-    pub fn told(verb: Verb, role: Role, subject: &str, message: impl AsRef<str>) -> Self {
+    pub fn with_output(verb: Verb, role: Role, subject: &str, message: impl AsRef<str>) -> Self {
         let message = message.as_ref().trim_end();
         let (first, output) = message.split_once('\n').unwrap_or((message, ""));
         let mut line = Self::new(verb, role, subject, first);

@@ -105,7 +105,7 @@ impl Details {
         if !exit.is_clean() {
             detail.extend((self.tail)(turn).iter().map(|said| format!("\n{said}")));
         }
-        ProgressLine::told(Verb::Run, Role::Dim, title(state, turn.task), detail)
+        ProgressLine::with_output(Verb::Run, Role::Dim, title(state, turn.task), detail)
     }
 }
 

@@ -168,7 +168,7 @@ fn seal_turn(
     }
     // Its last word may have come since it was last listened to.
     progress.listen(context, turn, &secrets);
-    let (mut end, called) = told_end(plan, turn, (left, limit), (&secrets, &out));
+    let (mut end, called) = end_of(plan, turn, (left, limit), (&secrets, &out));
     match reply::write_steps(&file(SpoolName::TurnTools(turn)), &called, &progress.0, &secrets) {
         Ok(steps) => end.tools = steps,
         Err(why) => warn(format!("turn {turn}: the record of what it did is lost: {why}")),
@@ -220,7 +220,7 @@ fn claim_nothing(end: &mut TurnEnd, reason: &str) {
 
 /// How a turn ended, by what its process and, where a preset reads that, its program told, and the calls that it told of.
 /// Blocks.
-fn told_end(
+fn end_of(
     plan: &Plan,
     turn: TurnId,
     (left, limit): (&CommandEnd, &str),

@@ -119,7 +119,7 @@ fn items_of(stage: &StagePlan) -> Vec<BaselineCheck> {
                     CheckPlace::Check(at),
                     check.before(),
                     &key_of(check),
-                    check.told_label(),
+                    check.label_for_worker(),
                 )
             })
             .collect()

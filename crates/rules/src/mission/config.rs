@@ -155,7 +155,7 @@ agents: {a: {run: x}}
         let paths = setting_paths();
         assert!(paths.len() > 40, "{paths:?}");
         for (path, is_built) in paths {
-            assert_eq!(settings.told(&path).is_some(), is_built, "{path}");
+            assert_eq!(settings.value_at(&path).is_some(), is_built, "{path}");
         }
     }
 }

@@ -30,7 +30,7 @@ pub trait Level: Sized {
     fn standard(default: Option<&str>) -> Self;
 
     /// The value of the key at `path` below this one; `None` where this level says nothing of it.
-    fn told(&self, path: &str) -> Option<Json>;
+    fn value_at(&self, path: &str) -> Option<Json>;
 }
 
 /// A value as `quorum config show` shows it.
@@ -48,7 +48,7 @@ impl<T: Value + ShowValue> Level for Option<T> {
         default.and_then(T::of_text)
     }
 
-    fn told(&self, _: &str) -> Option<Json> {
+    fn value_at(&self, _: &str) -> Option<Json> {
         self.as_ref().map(ShowValue::shown)
     }
 }
@@ -62,7 +62,7 @@ impl Level for Later {
         Self
     }
 
-    fn told(&self, _: &str) -> Option<Json> {
+    fn value_at(&self, _: &str) -> Option<Json> {
         None
     }
 }
@@ -85,7 +85,7 @@ impl Level for Box<[Box<str>]> {
         Self::default()
     }
 
-    fn told(&self, _: &str) -> Option<Json> {
+    fn value_at(&self, _: &str) -> Option<Json> {
         (!self.is_empty()).then(|| json!(self))
     }
 }
@@ -106,7 +106,7 @@ impl<T: ShowValue> Level for Named<T> {
         Self::default()
     }
 
-    fn told(&self, _: &str) -> Option<Json> {
+    fn value_at(&self, _: &str) -> Option<Json> {
         let entries = self.0.iter();
         let entries = entries.map(|(name, value)| (name.to_string(), value.shown()));
         (!self.0.is_empty()).then(|| Json::Object(entries.collect()))
@@ -145,10 +145,10 @@ macro_rules! levels {
                 }
             }
 
-            fn told(&self, path: &str) -> Option<serde_json::Value> {
+            fn value_at(&self, path: &str) -> Option<serde_json::Value> {
                 let (key, below) = path.split_once('.').unwrap_or((path, ""));
                 match key {
-                    $($key => $crate::mission::levels::Level::told(&self.$field, below),)+
+                    $($key => $crate::mission::levels::Level::value_at(&self.$field, below),)+
                     _ => None,
                 }
             }

@@ -335,7 +335,7 @@ impl TaskPlan {
     }
 
     /// The words for the worker about a failed check, of which `message` says all: a hidden check is not named.
-    pub fn told_of<'m>(&self, check: u32, message: &'m str) -> &'m str {
+    pub fn message_for_worker<'m>(&self, check: u32, message: &'m str) -> &'m str {
         match self.checks().get(check as usize) {
             Some(check) if check.is_hidden() => "a check that you are not shown failed",
             _ => message,

@@ -25,13 +25,13 @@ impl LineBuilder {
         match (report.stage, report.verdict) {
             // The line about the end of the attempt says what passed.
             (_, Verdict::Pass) if passed_words(state, report, running).is_some() => None,
-            (Stage::Preflight, Verdict::Fail) => Some(ProgressLine::told(
+            (Stage::Preflight, Verdict::Fail) => Some(ProgressLine::with_output(
                 Verb::Check,
                 role,
                 title,
                 first_finding(report, "rejected before review"),
             )),
-            (Stage::Finish, Verdict::Skip) => Some(ProgressLine::told(
+            (Stage::Finish, Verdict::Skip) => Some(ProgressLine::with_output(
                 Verb::Check,
                 role,
                 title,
@@ -40,19 +40,19 @@ impl LineBuilder {
                     first_finding(report, "its finish gate is not met")
                 ),
             )),
-            (Stage::Judge, Verdict::Skip) => Some(ProgressLine::told(
+            (Stage::Judge, Verdict::Skip) => Some(ProgressLine::with_output(
                 Verb::Review,
                 role,
                 title,
                 first_finding(report, "not judged"),
             )),
-            (Stage::Checks, Verdict::Fail) => Some(ProgressLine::told(
+            (Stage::Checks, Verdict::Fail) => Some(ProgressLine::with_output(
                 Verb::Check,
                 role,
                 title,
                 failed_checks(report, running.map_or(0, |running| running.checks)),
             )),
-            (Stage::Audit, Verdict::Pass | Verdict::Skip) => Some(ProgressLine::told(
+            (Stage::Audit, Verdict::Pass | Verdict::Skip) => Some(ProgressLine::with_output(
                 Verb::Check,
                 role,
                 title,
@@ -120,7 +120,7 @@ impl LineBuilder {
             (Status::Failed, _, mode) => {
                 let mode = mode.map_or("failed", FailureMode::as_str);
                 let reason = reason.as_deref().unwrap_or_default();
-                Some(ProgressLine::told(
+                Some(ProgressLine::with_output(
                     Verb::Fail,
                     Role::Bad,
                     title,

@@ -115,7 +115,7 @@ impl ToolHost for ToolContext {
         if let Some(message) = messages::message_of(&clean) {
             return message.map_or_else(ToolResult::refused, |message| self.take_message(message));
         }
-        self.note_activity(told_of(call));
+        self.note_activity(in_words(call));
         let is_run = call.name == run::RUN && self.tools.offers(ToolKind::Run);
         let result = if let Some(refused) = self.must_ask(call) {
             refused
@@ -144,7 +144,7 @@ impl ToolHost for ToolContext {
 }
 
 /// A call in a few words.
-fn told_of(call: &ToolCall) -> String {
+fn in_words(call: &ToolCall) -> String {
     let arguments = &call.arguments;
     let what = match (&arguments["argv"], &arguments["shell"], &arguments["path"]) {
         (Value::Array(argv), ..) => argv
@@ -307,7 +307,7 @@ impl ToolContext {
         let output = self.task.file(&output);
         let read = tokio::task::spawn_blocking(move || read_ends(&output, SHOWN)).await;
         let read = read.map_err(std::io::Error::other).and_then(|read| read);
-        told_end(&end, timeout, read)
+        result_of(&end, timeout, read)
     }
 }
 
@@ -320,7 +320,7 @@ fn resolved(mut argv: Vec<String>, cwd: &Path) -> Result<Vec<String>, WorkError>
 }
 
 /// The result of a command that ended, for the model.
-fn told_end(end: &CommandEnd, timeout: Millis, output: std::io::Result<TextExcerpt>) -> ToolResult {
+fn result_of(end: &CommandEnd, timeout: Millis, output: std::io::Result<TextExcerpt>) -> ToolResult {
     let how = match end.how() {
         How::NotStarted(why) => return ToolResult::refused(format!("it could not be started: {why}")),
         How::TimedOut => format!("killed after its time-out of {timeout}"),

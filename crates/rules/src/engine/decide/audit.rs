@@ -326,7 +326,7 @@ impl<'s> Audited<'s> {
         for (id, check, position) in &seen.checks {
             if let Some(result) = seen.result(*position) {
                 let first = *first.entry(position).or_insert(*id);
-                let told = state.plan.task(*id).told_of(*check, &result.message);
+                let told = state.plan.task(*id).message_for_worker(*check, &result.message);
                 results.insert((*id, *check), (result.passed, told, first));
             }
         }

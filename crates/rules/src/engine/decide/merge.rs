@@ -147,7 +147,7 @@ pub fn checked(draft: &mut Draft<'_>) {
     for (id, check, result) in own.chain(peers) {
         let Some(result) = result else { return };
         if !result.passed {
-            let message = draft.plan().task(id).told_of(check, &result.message);
+            let message = draft.plan().task(id).message_for_worker(check, &result.message);
             let text =
                 format!("with work that was accepted meanwhile, which is in the folder now: {message}");
             found.push(Finding::new(Severity::High, text));

@@ -23,7 +23,7 @@ pub const FLAKY: &str = "flaky: ";
 /// Says of which checks that passed it took reruns (semantics, section 24).
 pub fn note_flaky<'a>(report: &mut StageReport, ran: impl Iterator<Item = (&'a Check, &'a CheckResult)>) {
     for (check, result) in ran.filter(|(_, result)| result.is_flaky()) {
-        let (label, times) = (check.told_label(), result.reruns);
+        let (label, times) = (check.label_for_worker(), result.reruns);
         let text = format!("{FLAKY}`{label}` passed only when it ran again, after {times} failed run(s)");
         report.add(Severity::Medium, text);
         report.mark = Some(Mark::Flaky);
@@ -42,7 +42,7 @@ pub fn conclude(view: View<'_>) -> Next {
         return Next::Wait;
     };
     let failed = (0..).zip(&results).filter(|(_, result)| !result.passed);
-    let failed = failed.map(|(check, result)| view.work().told_of(check, &result.message));
+    let failed = failed.map(|(check, result)| view.work().message_for_worker(check, &result.message));
     let mut failed: Vec<Finding> = failed.map(|told| Finding::new(Severity::High, told)).collect();
     // Of those that are hidden not even how many there are is told.
     let mut seen = BTreeSet::new();

@@ -80,7 +80,7 @@ impl Check {
     }
 
     /// The name of the check in places that workers may read.
-    pub fn told_label(&self) -> String {
+    pub fn label_for_worker(&self) -> String {
         match self.is_hidden() {
             true => "a hidden check".to_owned(),
             false => self.label(),

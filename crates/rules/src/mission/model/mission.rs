@@ -234,8 +234,8 @@ impl Settings {
     }
 
     /// The value of the key at `path`, as a file would spell it; `None` where these settings say nothing of it.
-    pub fn told(&self, path: &str) -> Option<serde_json::Value> {
-        Level::told(self, path)
+    pub fn value_at(&self, path: &str) -> Option<serde_json::Value> {
+        Level::value_at(self, path)
     }
 
     /// Whether every file adds to a key, instead of the strongest deciding alone.
