@@ -8,16 +8,17 @@
 //! |---|---|
 //! | `assumption` | whether an agent says that what it was told does not hold (17) |
 //! | `authority` | words that speak with authority: counted, never taken out (17) |
+//! | `autonomy` | what findings lead to, by severity and autonomy (15) |
 //! | `baseline` | what is looked at of a task before its first attempt (24) |
 //! | `calibration` | judges held against people (`quorum calibrate`) |
-//! | `colour` | the mean colour of a picture's region against the one that is expected (15) |
 //! | `consensus` | what the seats of a panel say together: median, outliers, spread (7) |
 //! | `drift` | how far what an agent says is from what was asked of it (17) |
 //! | `evidence_rules` | what plain facts say about an attempt before any judge is asked (6, preflight) |
-//! | `findings_verdict` | what further stages say, and what findings lead to (6.7, 15) |
+//! | `findings_verdict` | what further stages say (6.7, 15) |
 //! | `heuristic` | a judge without a model, for criteria that plain facts can decide (10) |
 //! | `hollow` | work in name only: what an agent says that has done nothing (6, preflight) |
 //! | `parser` | a verdict out of a reviewer's reply (7, 9) |
+//! | `pictures` | the mean colour of a picture's region against the one that is expected (15) |
 //! | `prior` | points of an earlier review and what the next reviewer answers for them (4) |
 //! | `probes` | criteria cut into probes by an agent (10): what it may say, and what is missing of it |
 //! | `protected` | programs and files that judging commands name: what the work is judged by (22) |
@@ -30,9 +31,9 @@
 
 pub mod assumption;
 pub mod authority;
+pub mod autonomy;
 pub mod baseline;
 pub mod calibration;
-pub mod colour;
 pub mod consensus;
 pub mod drift;
 pub mod evidence_rules;
@@ -40,6 +41,7 @@ pub mod findings_verdict;
 pub mod heuristic;
 pub mod hollow;
 pub mod parser;
+pub mod pictures;
 pub mod prior;
 pub mod probes;
 pub mod protected;

@@ -8,9 +8,9 @@ use std::collections::HashSet;
 use crate::domain::Millis;
 
 use super::codes::Code;
+use super::criteria_and_weights;
 use super::diagnostics::DiagnosticSeverity;
 use super::document::{MapEntry, NodeId, NodeKind, Tree};
-use super::key_combinations;
 use super::scalar::{Deadline, Referent, Scalar as _, unknown_word};
 use super::shape::{OneShape, Shape, Table, TableKey};
 use super::suggest::suggestion;
@@ -47,7 +47,7 @@ pub fn check(tree: &mut Tree<'_>, table: &'static Table, other: Option<&'static 
     let Checker {
         mut found, pruned, ..
     } = checker;
-    found.problems.append(key_combinations::check(tree));
+    found.problems.append(criteria_and_weights::check(tree));
     pruned.into_iter().for_each(|node| tree.prune(node));
     found
 }

@@ -35,7 +35,7 @@
 //! | `foundation` | foundation tasks: much is built on them, so less is better than nothing (12) |
 //! | `growth` | tasks that a run gets while it works: sub-tasks, fixups, requests (12, 16) |
 //! | `independence` | whether a reviewer is independent of the author of the work (8) |
-//! | `key_combinations` | keys that only make sense together: names twice, criteria without a grader, weights |
+//! | `criteria_and_weights` | keys that only make sense together: names twice, criteria without a grader, weights |
 //! | `keys` | keys, each declared once: the macro that makes struct, table and reading of a declaration |
 //! | `levels` | levels of settings: mission, project, user, defaults; and what `quorum config show` prints of them |
 //! | `lineage` | the digest of a task's text and of what it comes from (17) |
@@ -77,6 +77,7 @@ mod compile;
 mod condition;
 mod config;
 mod confinement;
+mod criteria_and_weights;
 mod defaults;
 mod delegation;
 mod diagnostics;
@@ -89,7 +90,6 @@ mod folders;
 mod foundation;
 mod growth;
 pub mod independence;
-mod key_combinations;
 mod keys;
 mod levels;
 mod lineage;

@@ -10,7 +10,7 @@ use crate::domain::{
 use crate::engine::job::Job;
 use crate::engine::mark::Mark;
 use crate::engine::payload::StageReport;
-use crate::judging::findings_verdict::route;
+use crate::judging::autonomy::route;
 use crate::judging::prior;
 
 use super::prior::{carry_on, open_points};
