@@ -34,7 +34,8 @@ pub async fn turn(context: WorkContext, order: TurnOrder, worker: Worker) -> Res
         Worker::Program(agent, session, allowed) => {
             let before = TurnBaseline::take(&context, order.files.clone(), None);
             let (messages, commands) = (context.messages.clone(), order.commands.clone());
-            let job = blocking(move || {
+            let has_files = agent.by.is_some();
+            let job = move || {
                 let folder = commands.file(&SpoolName::Drop(turn));
                 crate::locked(&messages).add_folder(&folder)?;
                 let id = new_id();
@@ -42,8 +43,11 @@ pub async fn turn(context: WorkContext, order: TurnOrder, worker: Worker) -> Res
                     .as_deref()
                     .map_or(TurnSession::New(&id), TurnSession::Resumed);
                 commands.job(CommandWork::Turn(turn, &agent, session, allowed.as_deref()))
-            });
-            match job.await? {
+            };
+            // Without files of a preset there is only a folder to make, beside the prompt that the loop has written: to wake a
+            // thread costs more.
+            let job = if has_files { blocking(job).await? } else { job() };
+            match job {
                 Ok(job) => {
                     let exit = context.commands.turn(turn, job);
                     by_program(context, order, before, exit).await
