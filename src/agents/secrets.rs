@@ -131,6 +131,31 @@ impl Secrets {
         }
     }
 
+    /// The bytes of the longest of them; 0 where there is none.
+    #[cfg(feature = "temporal")]
+    pub fn longest(&self) -> usize {
+        self.values.first().map_or(0, |(value, _)| value.len())
+    }
+
+    /// Whether one of them stands in a text.
+    #[cfg(feature = "temporal")]
+    pub fn occur_in(&self, text: &str) -> bool {
+        self.values.iter().any(|(value, _)| text.contains(value.as_str()))
+    }
+
+    /// Overwrites the secrets in a piece of a text as [`Self::redact_file`] does.
+    #[cfg(feature = "temporal")]
+    pub fn redact_bytes(&self, bytes: &mut [u8]) {
+        for (secret, _) in &self.values {
+            let found = bytes.windows(secret.len()).enumerate();
+            let found = found.filter(|(_, window)| *window == secret.as_bytes());
+            let found: Vec<usize> = found.map(|(at, _)| at).collect();
+            found
+                .into_iter()
+                .for_each(|at| bytes[at..at + secret.len()].fill(b'*'));
+        }
+    }
+
     /// Overwrites the secrets in a file, byte by byte, so that it is as long as before. What is no regular file
     /// is left to whoever wants to read it. Blocks.
     ///

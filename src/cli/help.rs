@@ -102,6 +102,7 @@ topics! {
     "review-a-diff": "guides/review-a-diff.md",
     "proof": "guides/proof.md",
     "strict-judging": "guides/strict-judging.md",
+    "workers": "reference/workers.md",
     "your-agent": "guides/your-agent.md",
     "worktrees": "guides/worktrees.md",
     "agent-clis": "guides/agent-clis.md",

@@ -65,6 +65,7 @@
 //! | `status` | `quorum status`: a run as its journal tells it, whether somebody works on it or not |
 //! | `validate` | `quorum validate`: everything that is wrong with mission files, without a network and without starting anything |
 //! | `variables` | variables that hold for a session and are no flag's |
+//! | `worker` | `quorum worker`: runs agents of other machines' missions |
 //! | `writer` | who works on a run now: a session, or agents that outlived one |
 
 #[macro_use]
@@ -130,6 +131,7 @@ mod show;
 mod status;
 mod validate;
 mod variables;
+mod worker;
 mod writer;
 
 use std::ffi::OsString;
@@ -248,6 +250,7 @@ enum Action {
     #[command(after_help = "Example: quorum dlq retry 20261121-215900-123.n1")]
     Dlq(dlq::Dlq),
     Init(init::Init),
+    Worker(worker::WorkerArgs),
     Doctor(doctor::Doctor),
     Config(config::ConfigArgs),
     Schema(schema::Schema),
@@ -339,7 +342,10 @@ const GROUPS: [(&str, &[help::HelpRow]); 7] = [
         "Set up",
         &[
             (&["init"], None),
-            (&["doctor"], None),
+            (
+                &["doctor", "worker"],
+                Some("Check the machine, the agents; serve a queue"),
+            ),
             (&["config"], None),
             (
                 &["schema", "explain"],
@@ -395,6 +401,7 @@ fn perform(action: Action, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
         Action::Schema(arguments) => schema::schema(&arguments, screen),
         Action::Config(arguments) => config::config(&arguments, matches, screen),
         Action::Doctor(arguments) => doctor::doctor(&arguments, &command_line(), screen),
+        Action::Worker(arguments) => worker::worker(&arguments, screen),
         Action::Init(arguments) => init::init(&arguments, screen),
         Action::Man(arguments) => man::man(&arguments, command_line(), screen),
         Action::Help(arguments) => help::help(&arguments, command_line(), screen),
@@ -414,6 +421,10 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     #[cfg(target_os = "linux")]
     supervisor::live_as_first_of_a_namespace(&words);
     if let Some(code) = crate::agents::acp::run_if_asked(&words) {
+        return code;
+    }
+    #[cfg(feature = "temporal")]
+    if let Some(code) = crate::runtime::run_if_asked(&words) {
         return code;
     }
     if complete::answers_shell(&words, command_line) {

@@ -17,7 +17,7 @@ const BEGINNING: &str = include_str!("reference.md");
 const USUAL: &str = "0";
 
 /// The exit codes of commands; every one has 2 for what is wrong with its arguments. What the page says nothing of is [`USUAL`].
-pub const EXITS: [(&str, &str); 47] = [
+pub const EXITS: [(&str, &str); 48] = [
     (
         "quorum run",
         "the outcome of the run; see [exit-codes.md](exit-codes.md)",
@@ -57,6 +57,10 @@ pub const EXITS: [(&str, &str); 47] = [
     ),
     ("quorum dlq retry", "0 done, 4 failed again"),
     ("quorum doctor", "0, 9"),
+    (
+        "quorum worker",
+        "0 it was told to end, 2 this build has no workers, 9 the server, the team's key or the folder for jobs cannot be used",
+    ),
     ("quorum clean", "0, 9 a session is at work"),
     ("quorum report", "0, 1 a report could not be written, 2 unknown"),
     ("quorum inbox", USUAL),

@@ -24,6 +24,11 @@ mod recovery;
 mod session;
 mod work;
 
+#[cfg(feature = "temporal")]
+pub use carry::{
+    client::run_if_asked,
+    worker::{WorkerError, WorkerSetup, serve},
+};
 pub use isolation::git;
 pub use isolation::hidden::{hide, not_hidden};
 pub use isolation::protection::{INCLUDED, ReadBefore, files_nobody_makes, listed, named_scripts};

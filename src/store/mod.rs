@@ -46,6 +46,8 @@ pub use layout::{AskFile, FolderError, KnownRun, NOT_UTF8, RunFolder, SpoolName,
 pub use lock::{Holder, Lock, LockError};
 pub use log_file::{FsLog, LogFile};
 pub use operator_key::OperatorKey;
+#[cfg(feature = "temporal")]
+pub use operator_key::folder_of_user;
 pub use record::{JournalDecision, Record};
 pub use requests::{Requests, WorkRequest};
 pub use salvage::keep_prefix;

@@ -133,7 +133,7 @@ fn path() -> Option<PathBuf> {
 }
 
 /// A folder of the user: where a variable says, else below the home.
-fn folder_of_user(variable: &str, below_home: &str) -> Option<PathBuf> {
+pub fn folder_of_user(variable: &str, below_home: &str) -> Option<PathBuf> {
     let folder = std::env::var_os(variable).map(PathBuf::from);
     let folder = folder.or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(below_home)));
     folder.filter(|path| path.is_absolute())

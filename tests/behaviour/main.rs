@@ -19,6 +19,8 @@ mod budget;
 mod calibrate;
 mod calibrated;
 mod called_off;
+#[cfg(feature = "temporal")]
+mod carried;
 mod changed_mission;
 mod changed_tests;
 mod command_agents;

@@ -22,6 +22,11 @@ use supervisor::ChildExit;
 /// The number of this form. It stands in the name of every queue, so that no worker is handed a job that it cannot read.
 pub const FORM: u32 = 1;
 
+/// The first word of the command line of a child that stands for a command elsewhere.
+pub const CHILD_WORD: &str = "--carried";
+
+/// The command of a commit, in its tree `q`.
+pub const COMMAND: &str = "job.json";
 /// What the command has printed, in the tree `q` of the commit that comes back.
 pub const STDOUT: &str = "stdout";
 /// What it has printed as errors, there.

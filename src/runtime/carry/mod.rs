@@ -7,6 +7,24 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `client` | the child that stands for a command elsewhere |
 //! | `form` | what child, worker and session say to each other |
+//! | `job_commands` | the commands of jobs, below the supervisor of a worker |
+//! | `lease` | heartbeats of a job that the server answers |
+//! | `server` | the server of Temporal: where it is, and whether it has what is needed |
+//! | `worker` | `quorum worker`: runs commands of other machines |
+//! | `worker_folder` | the folders of a worker and of its jobs |
 
+#[cfg(feature = "temporal")]
+pub mod client;
 pub mod form;
+#[cfg(feature = "temporal")]
+mod job_commands;
+#[cfg(feature = "temporal")]
+mod lease;
+#[cfg(feature = "temporal")]
+pub mod server;
+#[cfg(feature = "temporal")]
+pub mod worker;
+#[cfg(feature = "temporal")]
+mod worker_folder;

@@ -122,6 +122,44 @@ impl Confiner {
         not_held
     }
 
+    /// The confinement of a command of another machine, which works in folders of its own below that of a worker; of the rest of
+    /// that folder it sees nothing. Blocks.
+    #[cfg(feature = "temporal")]
+    pub fn of_carried(
+        how: Confinement,
+        worker: &Path,
+        own: &[(&Path, Access)],
+        kept_away: &[PathBuf],
+        job: &CommandJob,
+    ) -> MountPlan {
+        let confiner = Self {
+            state: real(worker).unwrap_or_else(|| worker.to_owned()),
+            home: env::home_dir().and_then(|home| real(&home)),
+            ..Self::default()
+        };
+        let mut rules = confiner.common_places();
+        rules.extend(confiner.settings_of_git().map(|path| (path, Access::Read)));
+        let kept_away = kept_away.iter().filter_map(|path| real(path));
+        rules.extend(kept_away.map(|path| match path.is_dir() {
+            true => (path, Access::Hidden),
+            false => (path, Access::Masked),
+        }));
+        let own = own
+            .iter()
+            .filter_map(|(path, access)| Some((real(path)?, *access)));
+        rules.extend(own);
+        let elsewhere = match how.only_workspace() {
+            true => {
+                rules.extend(confiner.outside_of_workspace(&job.cwd, job));
+                Access::Read
+            }
+            false => Access::Write,
+        };
+        let mut mounts = MountPlan::new(elsewhere, rules);
+        mounts.without_network = how.without_network();
+        mounts
+    }
+
     /// The state folder and what else of a machine every process is kept from, and what none may change.
     fn common_places(&self) -> Vec<(PathBuf, Access)> {
         let hidden = [self.state.clone()].into_iter().chain(OperatorKey::folder());

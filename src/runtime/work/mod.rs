@@ -9,6 +9,7 @@
 //! | `audit` | audits: accepted work is looked at again (6) |
 //! | `baseline` | what the checks of a task say before its work is looked at (24) |
 //! | `calls` | the turn of a worker that is one request to a model |
+//! | `carried` | a turn whose agent has a `queue`: its folder goes to another machine and comes back |
 //! | `context` | how work reaches the world, and how it comes back |
 //! | `dead_letters` | the dead-letter queue: what failed for good goes in, and is tried again (13) |
 //! | `echo` | agents that answer with what they are told, inside of this process: no child, no key, no network |
@@ -43,6 +44,8 @@ pub mod at_work;
 pub mod audit;
 pub mod baseline;
 pub mod calls;
+#[cfg(any(feature = "temporal", test))]
+mod carried;
 #[cfg(test)]
 mod command_tests;
 pub mod context;

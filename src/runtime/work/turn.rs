@@ -3,12 +3,16 @@
 use tokio::sync::oneshot;
 
 use crate::agents::preset::TurnSession;
+use crate::executor::command::CommandJob;
+use crate::executor::error::WorkError;
 use crate::executor::runner::TurnExit;
 use crate::executor::task_command::CommandWork;
 use crate::store::SpoolName;
 use rules::domain::{FailureClass, Millis};
 use rules::engine::{Fact, TurnEnd, TurnUpdate};
 
+#[cfg(any(feature = "temporal", test))]
+use super::carried;
 use super::context::{Undone, WorkContext, blocking, not_reachable};
 use super::program_end::{left_by, silent};
 use super::turn_order::{ModelWorker, TurnOrder, Worker};
@@ -28,25 +32,27 @@ pub async fn turn(context: WorkContext, order: TurnOrder, worker: Worker) -> Res
     match worker {
         Worker::Echo => Ok(blocking(move || echo::turn(&context, turn)).await?),
         Worker::Model(worker, silence) => by_model(context, order, worker, silence).await,
-        Worker::Program(..) if order.commands.plan.worker_of(turn.task).spec.queue.is_some() => {
-            Ok(not_reachable(turn, "no work goes to other machines yet"))
-        }
         Worker::Program(agent, session, allowed) => {
             let before = TurnBaseline::take(&context, order.files.clone(), None);
-            let (messages, commands) = (context.messages.clone(), order.commands.clone());
-            let has_files = agent.by.is_some();
-            let job = move || {
+            let (looks, commands) = (context.clone(), order.commands.clone());
+            let takes_long = agent.by.is_some() || commands.plan.worker_of(turn.task).spec.queue.is_some();
+            let job = move || -> Result<CommandJob, WorkError> {
                 let folder = commands.file(&SpoolName::Drop(turn));
-                crate::locked(&messages).add_folder(&folder)?;
+                crate::locked(&looks.messages).add_folder(&folder)?;
                 let id = new_id();
                 let session = session
                     .as_deref()
                     .map_or(TurnSession::New(&id), TurnSession::Resumed);
-                commands.job(CommandWork::Turn(turn, &agent, session, allowed.as_deref()))
+                let job = commands.job(CommandWork::Turn(turn, &agent, session, allowed.as_deref()))?;
+                #[cfg(any(feature = "temporal", test))]
+                if carried::is_carried(&commands.plan, turn) {
+                    return carried::hand_out(&looks, (turn, &commands), job);
+                }
+                Ok(job)
             };
             // Without files of a preset there is only a folder to make, beside the prompt that the loop has written: to wake a
             // thread costs more.
-            let job = if has_files { blocking(job).await? } else { job() };
+            let job = if takes_long { blocking(job).await? } else { job() };
             match job {
                 Ok(job) => {
                     let exit = context.commands.turn(turn, job);
@@ -72,10 +78,16 @@ async fn by_program(
     let (ended, said) = watched(&context, &order, exit).await?;
     match ended {
         Ok(ended) => {
-            Ok(
-                blocking(move || left_by(&context, (order.turn, &order.commands), before, (ended, said)))
-                    .await?,
-            )
+            let looks = move || -> Result<Fact, WorkError> {
+                let of_turn = (order.turn, &order.commands);
+                #[cfg(any(feature = "temporal", test))]
+                let ended = match carried::bring_home(&context, of_turn, ended)? {
+                    Ok(ended) => ended,
+                    Err(fact) => return Ok(fact),
+                };
+                Ok(left_by(&context, of_turn, before, (ended, said)))
+            };
+            Ok(blocking(looks).await??)
         }
         // It was not wanted any more when it was to begin.
         Err(_) => Err(Undone::CalledOff),

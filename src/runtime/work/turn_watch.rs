@@ -72,6 +72,11 @@ fn look_for_silence(context: &WorkContext, order: &TurnOrder, known: &mut Option
         (silence.since, silence.signs) = (now, signs);
     }
     let (turn, plan) = (order.turn, context.newest_plan(&order.commands.plan));
+    #[cfg(any(feature = "temporal", test))]
+    if super::carried::waits(context, &plan, turn) {
+        // Nobody is at work yet.
+        silence.since = now;
+    }
     let limits = plan.task(turn.task).silence;
     let idle = Millis::from(now.duration_since(silence.since));
     let killed = limits.killed_after.is_some_and(|after| idle >= after);

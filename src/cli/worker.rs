@@ -1,0 +1,83 @@
+//! `quorum worker`: runs agents of other machines' missions.
+
+use std::num::NonZeroU16;
+
+use clap::Args;
+
+use super::failure::Failure;
+use super::screen::Screen;
+
+/// Run agents of other machines that have this queue
+#[derive(Debug, Args)]
+#[command(
+    after_help = "The server is that of Temporal's own settings (TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, TEMPORAL_API_KEY, …).\n\
+                  SIGTERM takes no more commands and lets those at work end; a second one ends them.\n\n\
+                  Example: quorum worker --queue gpu --slots 2"
+)]
+pub struct WorkerArgs {
+    /// The queue, as `queue` of the agents names it
+    #[arg(long, value_name = "NAME")]
+    pub queue: String,
+    /// How many agents may work here at once
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub slots: NonZeroU16,
+}
+
+/// Refuses: this build knows no other machines.
+#[cfg(not(feature = "temporal"))]
+pub fn worker(arguments: &WorkerArgs, _screen: &Screen) -> Result<u8, Failure> {
+    let WorkerArgs { queue, slots } = arguments;
+    let message = usage!(
+        "this build of quorum cannot serve the queue '{queue}' with {slots} slot(s): it has no workers"
+    );
+    Err(message
+        .help("install one that has: `cargo install --path . --features temporal` (Rust 1.92, and `protoc`)"))
+}
+
+/// Serves a queue until it is told to end.
+#[cfg(feature = "temporal")]
+pub fn worker(arguments: &WorkerArgs, screen: &Screen) -> Result<u8, Failure> {
+    use std::io::{self, Write as _};
+
+    use super::event_loop::block_on;
+    use super::operator_client::refuse_agents;
+    use super::session::{can_be_confined, fork_supervisor};
+    use crate::report::sanitize;
+    use crate::runtime::{WorkerError, WorkerSetup, serve};
+    use crate::store::{OperatorKey, folder_of_user};
+
+    refuse_agents()?;
+    // While there is one thread.
+    let mut supervisor = fork_supervisor()?;
+    let refused = can_be_confined(&mut supervisor)?.refused();
+    let key = OperatorKey::of_team().map_err(|error| environment!("the team's key: {error}"))?;
+    let key = key.ok_or_else(|| {
+        environment!("there is no key of the team, under which this machine would run commands").help(
+            "set QUORUM_WORKER_KEY, or take the file $XDG_CONFIG_HOME/quorum/worker-key (mode 0600, 32 bytes or more) to each \
+             machine: `head -c 32 /dev/urandom | base64`",
+        )
+    })?;
+    let folder = folder_of_user("XDG_CACHE_HOME", ".cache").map(|folder| folder.join("quorum/worker"));
+    let folder =
+        folder.ok_or_else(|| environment!("there is no home folder for the jobs; set XDG_CACHE_HOME"))?;
+    let setup = WorkerSetup {
+        queue: arguments.queue.clone(),
+        slots: arguments.slots.get().into(),
+        key,
+        folder,
+        refused,
+    };
+    let is_quiet = screen.output().quiet;
+    let tell = move |text: &str| {
+        if !is_quiet {
+            // Whoever does not read it is served all the same.
+            let _ = writeln!(io::stderr(), "{}", sanitize(text));
+        }
+    };
+    let served = block_on(serve(setup, supervisor, tell));
+    match served.map_err(Failure::internal)? {
+        Ok(()) => Ok(0),
+        Err(why @ (WorkerError::Server(_) | WorkerError::Folder(_))) => Err(Failure::environment(why)),
+        Err(why @ (WorkerError::Client(_) | WorkerError::Supervisor(_))) => Err(Failure::internal(why)),
+    }
+}
