@@ -23,7 +23,7 @@ use sources::{File, Sources};
 /// must raise one says in the commit message why.
 const CEILINGS: &[(&str, usize)] = &[
     ("tokens: all", 874_637),
-    ("tokens: core", 529_697),
+    ("tokens: core", 529_700),
     ("tokens: edges", 343_910),
     ("largest circle of imports: agents", 5),
     ("largest circle of imports: cli", 2),
