@@ -118,6 +118,16 @@ pub fn effects(state: &State, event: &Event) -> Vec<Effect> {
             }
             | TaskEvent::Answered { .. },
         ) => prepare_prompt(state, *task),
+        // Its checks were being looked at: nobody waits for that any more.
+        Event::Task(
+            task,
+            TaskEvent::Transition {
+                from: Status::Assigned,
+                ..
+            },
+        ) if state.must_look_before(*task) => {
+            return [waited_near(state, *task), vec![Effect::StopTask(*task)]].concat();
+        }
         Event::Task(
             task,
             TaskEvent::Transition {
@@ -185,11 +195,16 @@ fn behind_baseline(state: &State, task: TaskId, end: &JobEnd) -> Vec<Effect> {
         JobEnd::Baseline { checks, .. }
             if checks.iter().any(|seen| seen.reason != BaselineResult::TURN_NEAR) =>
         {
-            let near = state.near(task).chain([task]);
-            near.filter_map(|id| prepare_prompt(state, id)).collect()
+            waited_near(state, task)
         }
         _ => Vec::new(),
     }
+}
+
+/// The effects of tasks that no turn of could begin while it was looked what the checks of `task` say, itself among them.
+fn waited_near(state: &State, task: TaskId) -> Vec<Effect> {
+    let near = state.near(task).chain([task]);
+    near.filter_map(|id| prepare_prompt(state, id)).collect()
 }
 
 /// The effects that are still due in a state that was just recovered, beside those of its new events.

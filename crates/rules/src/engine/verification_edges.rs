@@ -3,7 +3,7 @@
 //!
 //! A task that only edges not taken lead to is *not taken*. It leaves the selection: nobody waits for it, it stays pending,
 //! and it returns when the verification that left it out is redone. An edge decides about its target whatever else that
-//! depends on; any other task leaves once nothing that leads to it is left. The rules are in `decide::routes`.
+//! depends on; any other task leaves once nothing that leads to it is left. The rules are in `decide::verification_edges`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -1,13 +1,14 @@
 //! Turns: how long a refused request waits, and what may not be spoken to once more.
 
-use crate::domain::{FailureClass, Purpose, TaskId, Timestamp, WaitingReason};
+use crate::domain::{FailureClass, Purpose, Status, TaskId, Timestamp, WaitingReason};
 use crate::engine::{
-    Asked, Command, Effect, Event, Fact, HoldEvent, Job, State, ToolCalls, TurnEnd, TurnEvent, TurnFiles,
+    Asked, Command, Effect, Event, Fact, HoldEvent, Job, RunEvent, State, ToolCalls, TurnEnd, TurnEvent,
+    TurnFiles,
 };
 
 use super::operator::says;
 use super::rules::{is_turn, mission, simulation, until};
-use super::simulation::{Response, Simulation, good, options};
+use super::simulation::{Response, Simulation, good, options, plan_of, statuses};
 
 #[test]
 fn a_pause_is_never_longer_than_half_as_much_again() {
@@ -210,5 +211,45 @@ tasks: [{title: a, assignTo: w, review: none, targetFiles: [f], verify: {require
         (None, None, true),
     ] {
         assert_eq!(asked(calls, changed), is_asked, "{calls:?} {changed:?}");
+    }
+}
+
+/// Semantics, section 24: no turn begins where checks are being looked at; one that waits for a look that is called off begins then.
+#[test]
+fn a_turn_that_waited_for_a_look_begins_where_the_look_is_called_off() {
+    let check = "review: none, expectations: [{type: script, command: x}]";
+    let a = format!("  - {{title: a, assignTo: w, {check}}}\n");
+    let yaml = mission("", &format!("{a}  - {{title: b, assignTo: k, {check}}}\n"));
+    let begun = Simulation::new(&yaml, options());
+    let Some(Event::Run(RunEvent::Started(start))) = begun.journal[0].first() else {
+        panic!("{:?}", begun.journal[0]);
+    };
+    let call_off: [fn(&mut Simulation); 2] = [
+        |simulation| simulation.feed(&says(Command::CancelTask { task: TaskId(0) })),
+        // Where nobody calls it off, it ends.
+        |_| {},
+    ];
+    let red = |state: &State, effect: &Effect| match effect {
+        Effect::Job {
+            job: Job::Baseline, ..
+        } => Response::Before(0),
+        effect => good(state, effect),
+    };
+    for (way, call_off) in call_off.into_iter().enumerate() {
+        let mut simulation = Simulation {
+            asks_before: true,
+            ..Simulation::recovered(plan_of(&yaml, &options()), &[])
+        };
+        simulation.feed(&Fact::Start(start.clone()));
+        let of_b = |effect: &Effect| matches!(effect, Effect::Job { turn, job: Job::Baseline } if turn.task == TaskId(1));
+        let look = simulation.todo.iter().position(of_b).unwrap();
+        simulation.perform(look, &mut |state, effect| red(state, effect));
+        let is_looked_at = |task| simulation.state.task(task).is_looked_at_before();
+        assert!(is_looked_at(TaskId(0)) && !is_looked_at(TaskId(1)), "{way}");
+        assert!(simulation.running().is_empty(), "{way}");
+        call_off(&mut simulation);
+        simulation.run(red);
+        let a = if way == 1 { Status::Done } else { Status::Failed };
+        assert_eq!(statuses(&simulation.state), [a, Status::Done], "{way}");
     }
 }
