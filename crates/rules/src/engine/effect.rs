@@ -110,44 +110,10 @@ impl Effect {
 /// The effects of an event that was just applied.
 pub fn effects(state: &State, event: &Event) -> Vec<Effect> {
     let one = match event {
-        Event::Task(
-            task,
-            TaskEvent::Transition {
-                to: Status::Assigned | Status::InProgress,
-                ..
-            }
-            | TaskEvent::Answered { .. },
-        ) => prepare_prompt(state, *task),
-        // Its checks were being looked at: nobody waits for that any more.
-        Event::Task(
-            task,
-            TaskEvent::Transition {
-                from: Status::Assigned,
-                ..
-            },
-        ) if state.must_look_before(*task) => {
-            return [waited_near(state, *task), vec![Effect::StopTask(*task)]].concat();
+        Event::Task(task, TaskEvent::Answered { .. }) => prepare_prompt(state, *task),
+        Event::Task(task, TaskEvent::Transition { from, to, mode, .. }) => {
+            return of_transition(state, *task, (*from, *to), *mode);
         }
-        Event::Task(
-            task,
-            TaskEvent::Transition {
-                from:
-                    Status::Pending
-                    | Status::Assigned
-                    | Status::InProgress
-                    | Status::Review
-                    | Status::AwaitingApproval,
-                to: Status::Failed,
-                mode: Some(FailureMode::Cancelled | FailureMode::Deadline),
-                ..
-            }
-            | TaskEvent::Transition {
-                from: Status::Review,
-                to: Status::Failed,
-                mode: Some(FailureMode::Protected),
-                ..
-            },
-        ) => Some(Effect::StopTask(*task)),
         Event::Task(_, TaskEvent::EdgeTaken { stopped, .. }) => {
             return stopped.iter().copied().map(Effect::StopTask).collect();
         }
@@ -186,6 +152,26 @@ pub fn effects(state: &State, event: &Event) -> Vec<Effect> {
         _ => None,
     };
     one.into_iter().collect()
+}
+
+/// The effects of a step of a task.
+fn of_transition(
+    state: &State,
+    task: TaskId,
+    (from, to): (Status, Status),
+    mode: Option<FailureMode>,
+) -> Vec<Effect> {
+    let stop = vec![Effect::StopTask(task)];
+    match (to, mode) {
+        (Status::Assigned | Status::InProgress, _) => prepare_prompt(state, task).into_iter().collect(),
+        // Its checks were being looked at: nobody waits for that any more.
+        _ if from == Status::Assigned && state.must_look_before(task) => {
+            [waited_near(state, task), stop].concat()
+        }
+        (Status::Failed, Some(FailureMode::Cancelled | FailureMode::Deadline)) => stop,
+        (Status::Failed, Some(FailureMode::Protected)) if from == Status::Review => stop,
+        _ => Vec::new(),
+    }
 }
 
 /// The effects that waited for a look at checks: no turn has begun meanwhile where it was made.
