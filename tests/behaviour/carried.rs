@@ -315,21 +315,22 @@ fn a_run_has_its_work_done_elsewhere() {
     let ledger = scene.path("ledger");
     let begins = format!("echo begun >> {}", ledger.display());
 
-    // Nobody serves the queue: no attempt is spent, and a later session waits again.
-    let workspace =
-        scene.mission(&format!("{begins}; echo work > $QUORUM_TASK.txt"), "exchange.git", ["a", "b"]);
+    // Nobody serves the queue: no attempt is spent.
+    let script = format!("{begins}; echo work > $QUORUM_TASK.txt");
+    let workspace = scene.mission(&script, "exchange.git", ["a", "b"]);
     let finished = scene.run(&workspace, &["run", "mission.yaml"]).exits(7);
     assert!(format!("{}{}", finished.stdout, finished.stderr).contains("'gpu'"), "{finished:?}");
     assert!(!ledger.exists());
     let mut worker = scene.worker();
-    scene.run(&workspace, &["resume"]).exits(0);
+    let workspace = scene.mission(&script, "exchange.git", ["a", "b"]);
+    scene.run(&workspace, &["run", "mission.yaml"]).exits(0);
     assert_eq!(
         (workspace.read("a.txt"), workspace.read("b.txt")),
         ("work\n".to_owned(), "work\n".to_owned())
     );
     assert_eq!(fs::read_to_string(&ledger).unwrap(), "begun\nbegun\n");
     let left = git(scene.path("exchange.git"), &["for-each-ref"]);
-    assert_eq!(left, "", "what is settled is forgotten");
+    assert!(!left.contains("/in") && !left.contains("/out"), "what is settled is forgotten: {left}");
 
     // A worker that is killed loses its turn, and the next attempt is another worker's.
     fs::remove_file(&ledger).unwrap();
@@ -351,5 +352,14 @@ fn a_run_has_its_work_done_elsewhere() {
     let workspace = scene.mission("true", "gone.git", ["a"]);
     let finished = scene.run(&workspace, &["run", "mission.yaml"]).exits(9);
     finished.says(&["settings.workers", "gone.git"]);
+    workspace.assert_nothing_started();
+    // Nor without a server, or a key.
+    let workspace = scene.mission("true", "exchange.git", ["a"]);
+    let nowhere = [("TEMPORAL_ADDRESS", "127.0.0.1:1"), ("QUORUM_WORKER_KEY", KEY)];
+    let finished = workspace.quorum_with(&nowhere, &["run", "mission.yaml"]).exits(9);
+    finished.says(&["settings.workers", "127.0.0.1:1", "cannot be reached"]);
+    let finished =
+        workspace.quorum_with(&[("TEMPORAL_ADDRESS", &scene.address)], &["run", "mission.yaml"]).exits(9);
+    finished.says(&["no key of the team"]);
     workspace.assert_nothing_started();
 }

@@ -27,12 +27,11 @@ use super::form::{
     CHILD_WORD, CarriedEnd, CarriedJob, CarriedOutcome, CarriedPiece, CarriedReport, CarriedRequest, STDERR,
     STDOUT, queue_name,
 };
-use super::server::{ServerError, connect, is_passing};
+use super::server::{ServerError, connect, is_passing, team_key};
 use super::worker::{CarriedActivity, Place, node_name};
 use crate::executor::command::GRACE;
 use crate::executor::error::WorkError;
 use crate::runtime::isolation::worktrees::exchange::{CommitId, GitExchange};
-use crate::store::OperatorKey;
 use rules::domain::Millis;
 use supervisor::files::no_links::scratch_folder;
 use supervisor::files::{if_there, open_of_any_length};
@@ -157,8 +156,7 @@ type TurnHandle = ActivityHandle<Client, CarriedActivity>;
 /// The job at the server, which this child has begun, or another one before.
 async fn begun(request: &CarriedRequest) -> Result<TurnHandle, CarriedOutcome> {
     let not_begun = |why: String| CarriedOutcome::NotBegun(why);
-    let key = OperatorKey::of_team().map_err(|error| not_begun(format!("the team's key: {error}")))?;
-    let key = key.ok_or_else(|| not_begun("there is no key of the team".to_owned()))?;
+    let key = team_key().map_err(|why| not_begun(why.to_string()))?;
     let job = CarriedJob::of(request, &key);
     let until = Instant::now() + duration(request.wait);
     let client = loop {

@@ -45,9 +45,9 @@ pub fn queue_name(queue: &str) -> String {
 }
 
 /// The name under which a turn is begun, which no other turn of any run has: ids of runs are moments of one machine, and the nonce
-/// is of the run's beginning.
-pub fn activity_id(run: &RunId, nonce: &str, turn: TurnId) -> String {
-    format!("{run}.{nonce}.{turn}")
+/// is of the run's beginning. A turn that nobody has begun may be handed out again; each time has an id of its own.
+pub fn activity_id(run: &RunId, nonce: &str, (turn, time): (TurnId, &str)) -> String {
+    format!("{run}.{nonce}.{turn}.{time}")
 }
 
 /// What a child is asked to have done elsewhere.
@@ -281,11 +281,14 @@ mod tests {
             id: activity_id(
                 &RunId::new("20261121-215900-123").unwrap(),
                 "0123456789abcdef",
-                TurnId {
-                    task: TaskId(12345),
-                    attempt: 7,
-                    turn: 11,
-                },
+                (
+                    TurnId {
+                        task: TaskId(12345),
+                        attempt: 7,
+                        turn: 11,
+                    },
+                    "0123456789abcdef",
+                ),
             ),
             queue: "gpu".to_owned(),
             lease: Millis::from_secs(30),

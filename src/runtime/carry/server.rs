@@ -9,6 +9,9 @@ use temporalio_common::protos::temporal::api::workflowservice::v1::{
     DescribeNamespaceRequest, GetClusterInfoRequest,
 };
 
+use crate::executor::error::WorkError;
+use crate::store::OperatorKey;
+
 /// The oldest server that has activities of their own without being told to.
 const OLDEST: (u32, u32) = (1, 32);
 /// How long a connection may take.
@@ -77,6 +80,32 @@ pub async fn connect(name: &str) -> Result<Client, ServerError> {
         }
     }
     Ok(client)
+}
+
+/// Whether commands can be begun elsewhere from here: there is a key of the team, and the server is there and has what is needed.
+/// Blocks; a runtime must not be at work in this thread.
+///
+/// # Errors
+/// What is missing.
+pub fn check() -> Result<(), WorkError> {
+    team_key()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let connected = runtime.block_on(connect(&super::worker::node_name()));
+    runtime.shutdown_background();
+    Ok(connected.map(drop).map_err(|why| why.to_string())?)
+}
+
+/// The key of the team.
+///
+/// # Errors
+/// When there is none, or it cannot be read.
+pub fn team_key() -> Result<OperatorKey, WorkError> {
+    let key = OperatorKey::of_team().map_err(|error| format!("the team's key: {error}"))?;
+    Ok(key.ok_or(
+        "there is no key of the team: set QUORUM_WORKER_KEY, or make the file $XDG_CONFIG_HOME/quorum/worker-key",
+    )?)
 }
 
 /// Whether a version is known to be too old.

@@ -300,6 +300,10 @@ impl Place {
             left: &left,
         };
         let mut command = carried.at(places)?;
+        // What everything inherits at home is not set everywhere.
+        let is_unset =
+            |name: &str, text: &str| text == format!("${{{name}}}") && std::env::var_os(name).is_none();
+        command.env.retain(|(name, text)| !is_unset(name, text));
         if let Some((name, _)) = command.env.iter().find(|(_, text)| names_the_server(text)) {
             return Err(format!("{name} names a variable of Temporal, which no command is told here").into());
         }

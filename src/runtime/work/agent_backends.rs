@@ -103,7 +103,7 @@ impl AgentBackends {
         let missing = needed.iter().filter_map(|id| backends.get(id)?.as_ref().err());
         problems.extend(missing.cloned());
         #[cfg(any(feature = "temporal", test))]
-        problems.extend(super::carried::without_exchange(plan, &needed, folder));
+        problems.extend(super::carried::out_of_reach(plan, &needed, folder));
         let of_agents = problems.len();
         let mut channels = Channels::new();
         for name in plan.notified_channels() {

@@ -104,8 +104,12 @@ pub fn hand_out(
             GitExchange::Path(path) => path.display().to_string(),
             GitExchange::Url(url) => url.clone(),
         },
+        id: activity_id(
+            run,
+            &nonce(context)?,
+            (turn, &format!("{:016x}", fastrand::u64(..))),
+        ),
         commit: given.into(),
-        id: activity_id(run, &nonce(context)?, turn),
         queue: queue.to_owned(),
         lease: workers.lease_of(task.turn_timeout),
         wait: workers.wait_for_worker(),
@@ -176,7 +180,11 @@ pub fn bring_home(
         retry_after,
         jitter: jitter(),
     };
-    let end = match report(&folder)?.end {
+    let outcome = report(&folder)?.end;
+    if !matches!(&outcome, Some(CarriedOutcome::Ended(end)) if end.commit.is_some()) {
+        forget(context, (turn, commands));
+    }
+    let end = match outcome {
         Some(CarriedOutcome::Ended(end)) => end,
         Some(CarriedOutcome::Lost(why)) => return Ok(Err(interrupted(why))),
         // It waits as for a limit that resets later than anybody waits: another agent goes on, or a later session.
@@ -247,12 +255,20 @@ fn lay_out(
     ] {
         put(&from, &commands.file(&to))?;
     }
-    // What stays there is nobody's, and the next session of the run removes it.
-    let _ = exchange.forget(
-        &request.repository,
-        &CarriedName::of_turn(commands.folder.id(), turn),
-    );
+    forget(context, (turn, commands));
     Ok(())
+}
+
+/// Removes the references of a turn that is settled.
+fn forget(context: &WorkContext, (turn, commands): (TurnId, &TaskCommands)) {
+    let plan = &*commands.plan;
+    let exchange = plan.rules.workers.exchange.as_deref();
+    let exchange = exchange.map(|place| GitExchange::of(place, &plan.recipe.options.mission_folder));
+    if let Some(Ok(exchange)) = exchange {
+        let name = CarriedName::of_turn(commands.folder.id(), turn);
+        // What stays there is nobody's.
+        let _ = exchange.forget(&context.worktrees.carried_repository(), &name);
+    }
 }
 
 /// Moves a file, or the files of a folder, to where they belong; what is not there is not missed.
@@ -303,16 +319,15 @@ fn nonce(context: &WorkContext) -> Result<String, WorkError> {
     Ok(Digest::of(&first).to_string().chars().take(16).collect())
 }
 
-/// Why no folder can go anywhere, where an agent that is needed has a queue. Blocks.
-pub fn without_exchange(
-    plan: &Plan,
-    needed: &BTreeSet<AgentId>,
-    folder: &Path,
-) -> Option<EnvironmentProblem> {
+/// Why nothing can be done elsewhere, where an agent that is needed has a queue. Blocks.
+pub fn out_of_reach(plan: &Plan, needed: &BTreeSet<AgentId>, folder: &Path) -> Option<EnvironmentProblem> {
     let is_elsewhere = |id: &AgentId| plan.agent(*id).spec.queue.is_some();
     needed.iter().find(|id| is_elsewhere(id))?;
     let exchange = GitExchange::of(plan.rules.workers.exchange.as_deref()?, folder);
-    let problem = exchange.and_then(|exchange| exchange.check()).err()?;
+    let reached = exchange.and_then(|exchange| exchange.check());
+    #[cfg(feature = "temporal")]
+    let reached = reached.and_then(|()| crate::runtime::carry::server::check());
+    let problem = reached.err()?;
     Some(EnvironmentProblem::of("settings.workers".to_owned(), problem))
 }
 
