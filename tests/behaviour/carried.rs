@@ -320,10 +320,14 @@ fn a_run_has_its_work_done_elsewhere() {
     let workspace = scene.mission(&script, "exchange.git", ["a", "b"]);
     let finished = scene.run(&workspace, &["run", "mission.yaml"]).exits(7);
     assert!(format!("{}{}", finished.stdout, finished.stderr).contains("'gpu'"), "{finished:?}");
+    let said = format!("{}{}", finished.stdout, finished.stderr);
+    assert!(!said.contains("retry") && !said.contains("RETRY") && !said.contains("resumable at"), "{said}");
+    // A later session waits as long again.
+    scene.run(&workspace, &["resume"]).exits(7).says(&["'gpu'"]);
     assert!(!ledger.exists());
+    let running = scene.start(&workspace, &["resume"]);
     let mut worker = scene.worker();
-    let workspace = scene.mission(&script, "exchange.git", ["a", "b"]);
-    scene.run(&workspace, &["run", "mission.yaml"]).exits(0);
+    running.finish().exits(0);
     assert_eq!(
         (workspace.read("a.txt"), workspace.read("b.txt")),
         ("work\n".to_owned(), "work\n".to_owned())

@@ -22,9 +22,9 @@ use sources::{File, Sources};
 /// What each figure may be at most; what is not listed must be 0. Whoever makes a figure smaller lowers its ceiling. Who
 /// must raise one says in the commit message why.
 const CEILINGS: &[(&str, usize)] = &[
-    ("tokens: all", 874_957),
-    ("tokens: core", 530_041),
-    ("tokens: edges", 343_910),
+    ("tokens: all", 875_108),
+    ("tokens: core", 530_135),
+    ("tokens: edges", 343_912),
     ("largest circle of imports: agents", 5),
     ("largest circle of imports: cli", 2),
     ("largest circle of imports: domain", 7),

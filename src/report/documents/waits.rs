@@ -55,17 +55,15 @@ impl<'a> Wait<'a> {
         self.task.or(self.checkpoint).or(self.delay).unwrap_or_default()
     }
 
-    /// `<id>  <title>: <reason>: <message>`, or `<title>: window until 01:57: <message>` where a moment ends it.
+    /// `<id>  <title>: <reason>: <message>`, or `<title>: window until 01:57: <message>` where a moment ends it, `<title>: <message>` where
+    /// nobody knows which.
     pub fn line(&self) -> String {
         let (title, message) = (sanitize(self.title()), sanitize(self.message));
         let until = self.expires.map(|until| time_of_day(until, self.since));
-        match &self.id {
-            Some(id) => format!("{id}  {title}: {}: {message}", self.reason),
-            None => format!(
-                "{title}: {} until {}: {message}",
-                self.reason,
-                until.unwrap_or_default()
-            ),
+        match (&self.id, until) {
+            (Some(id), _) => format!("{id}  {title}: {}: {message}", self.reason),
+            (None, Some(until)) => format!("{title}: {} until {until}: {message}", self.reason),
+            (None, None) => format!("{title}: {message}"),
         }
     }
 
@@ -142,7 +140,7 @@ impl<'a> Wait<'a> {
         let deferral = state.task(task).deferral.as_deref()?;
         let wait = Self::new("window", &deferral.message, deferral.since);
         (deferral.why == DeferralReason::Window).then(|| Self {
-            expires: Some(deferral.until),
+            expires: deferral.moment(),
             ..wait.of(state, task)
         })
     }

@@ -82,7 +82,7 @@ impl EventExpander {
                 let payload = payload!(self.task(*task);
                     "reason": WINDOW.reason,
                     "message": deferral.message,
-                    "expires": deferral.until.to_rfc3339(),
+                    "expires": deferral.moment().map(Timestamp::to_rfc3339),
                 );
                 let is_new = self.holds.open(*task, WINDOW);
                 is_new.then_some(("hold:opened", payload)).into_iter().collect()

@@ -24,7 +24,7 @@ use crate::runtime::isolation::worktrees::exchange::{
 };
 use crate::store::SpoolName;
 use rules::domain::{AgentId, Digest, FailureClass, Millis, TurnId};
-use rules::engine::{Exit, Fact, TurnEnd};
+use rules::engine::{Deferral, Exit, Fact, TurnEnd};
 use rules::mission::Plan;
 use supervisor::ChildExit;
 use supervisor::files::{if_there, read_regular, replace_file};
@@ -187,10 +187,13 @@ pub fn bring_home(
     let end = match outcome {
         Some(CarriedOutcome::Ended(end)) => end,
         Some(CarriedOutcome::Lost(why)) => return Ok(Err(interrupted(why))),
-        // It waits as for a limit that resets later than anybody waits: another agent goes on, or a later session.
+        // It waits as for a limit of which nobody knows when it resets: another agent goes on, or a later session asks anew.
         Some(CarriedOutcome::NeverBegan(why)) => {
-            let beyond = Millis(plan.rules.settings.max_window_wait.0.saturating_add(1));
-            return Ok(Err(refused(FailureClass::UsageWindow, why, Some(beyond))));
+            return Ok(Err(refused(
+                FailureClass::UsageWindow,
+                why,
+                Some(Deferral::UNKNOWN),
+            )));
         }
         Some(CarriedOutcome::NotBegun(why)) => {
             return Ok(Err(refused(FailureClass::Unknown, why, None)));

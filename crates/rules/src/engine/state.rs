@@ -355,7 +355,7 @@ impl State {
     /// When a later session can go on, where only moments that this one may not wait for are missing.
     pub fn resumable_at(&self) -> Option<Timestamp> {
         let windows = self.deferrals();
-        windows.map(|(_, deferral)| deferral.until).min()
+        windows.filter_map(|(_, deferral)| deferral.moment()).min()
     }
 
     /// Whether the session ends because moments are too far away.

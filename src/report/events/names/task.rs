@@ -7,7 +7,7 @@ use crate::report::events::judging::flag_in;
 use crate::report::events::ledgers::no_progress;
 use crate::report::events::payload::{Payload, facts, payload};
 use crate::report::ids::task_key;
-use rules::domain::{AttemptKind, Points, TaskId, WaitingReason};
+use rules::domain::{AttemptKind, Points, TaskId, Timestamp, WaitingReason};
 use rules::engine::{DeferralReason, DependencyStep, Event, HoldEvent, TaskEvent};
 
 use super::Meaning;
@@ -214,7 +214,7 @@ impl EventExpander {
             TaskEvent::Deferred {
                 until: Some(deferral),
             } if deferral.why != DeferralReason::Slot => {
-                payload!(told; "until": deferral.until.to_rfc3339(), "message": deferral.message)
+                payload!(told; "until": deferral.moment().map(Timestamp::to_rfc3339), "message": deferral.message)
             }
             _ => self.others_payload(task, of),
         }

@@ -147,6 +147,7 @@ impl LineBuilder {
 pub fn of_deferral(title: &str, deferral: &Deferral) -> Option<ProgressLine> {
     let (until, since, message) = (deferral.until, deferral.since, &deferral.message);
     let detail = match deferral.why {
+        DeferralReason::Window if deferral.moment().is_none() => message.clone(),
         DeferralReason::Window => format!("until {}: {message}", time_of_day(until, since)),
         DeferralReason::Slot if message.is_empty() => return None,
         DeferralReason::Slot => message.clone(),

@@ -140,6 +140,8 @@ pub fn wait_anew(state: &State, task: TaskId, in_vain: bool, now: Timestamp) -> 
     match deferral.why {
         DeferralReason::Slot => {}
         _ if in_vain => queue(&mut draft, None, "", now),
+        // What nobody knew the end of may be over.
+        _ if deferral.moment().is_none() => return moment_came(state, task, now),
         why => deferral::defer(&mut draft, why, deferral.until, (&deferral.message, None), now),
     }
     draft.into_events()

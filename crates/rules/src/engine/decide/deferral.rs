@@ -21,6 +21,20 @@ const FIRST_PAUSE: Millis = Millis::from_secs(5);
 /// Doublings, at most: what is still down after an hour is looked at once an hour.
 const MOST_DOUBLINGS: u32 = 9;
 
+impl Deferral {
+    /// The pause that a failure asks for whose reason ends nobody knows when: no session waits so long, and a later one asks anew.
+    pub const UNKNOWN: Millis = Millis(1000 * YEAR);
+
+    /// The moment that the task waits for; `None` where nobody knows it.
+    pub fn moment(&self) -> Option<Timestamp> {
+        // A question may have failed long before the task came to wait for it.
+        (self.until.since(self.since) < Millis(500 * YEAR)).then_some(self.until)
+    }
+}
+
+/// Milliseconds.
+const YEAR: u64 = 365 * 24 * 3600 * 1000;
+
 impl State {
     /// Whether a task waits for a moment that this session may wait for.
     pub fn a_moment_moves_it_on(&self) -> bool {
@@ -38,7 +52,10 @@ impl State {
         // One that has passed already is missed, whether or not the work goes on.
         let misses =
             deadlines.any(|deadline| deadline.due >= deferral.since && deadline.due < deferral.until);
-        within_session && within_reason && (deferral.why == DeferralReason::BackOff || !misses)
+        deferral.moment().is_some()
+            && within_session
+            && within_reason
+            && (deferral.why == DeferralReason::BackOff || !misses)
     }
 }
 

@@ -2,11 +2,13 @@
 
 use crate::domain::{Answer, FailureClass, OutcomeClass, Purpose, Status, TaskId};
 use crate::engine::{
-    AskEvent, Asked, Command, Effect, Event, Job, RunPhase, State, TaskEvent, WorkId, apply, outcome,
+    AskEvent, Asked, Command, Deferral, Effect, Event, Fact, Job, RunPhase, State, TaskEvent, WorkId, apply,
+    outcome,
 };
 use crate::mission::RunOptions;
 
 use super::operator::says;
+use super::rules::{is_turn, until};
 use super::simulation::consistency::is_up_to_date;
 use super::simulation::{Response, Simulation, good, options};
 
@@ -95,6 +97,47 @@ fn a_session_that_may_not_wait_so_long_ends() {
         simulation.resume();
         simulation.run(script);
         assert_eq!(asked(&simulation), 2, "{purpose}");
+    }
+}
+
+#[test]
+fn a_limit_whose_end_nobody_knows_is_waited_for_by_no_session_and_the_next_one_begins_at_once() {
+    for (fallback, goes_on) in [("", false), (", fallback: v", true)] {
+        let yaml = format!(
+            "name: m
+settings: {{maxRetries: 0}}
+agents: {{w: {{run: [/bin/true]{fallback}}}, v: {{run: [/bin/true]}}}}
+tasks: [{{title: a, assignTo: w, review: none}}]
+"
+        );
+        let mut simulation = Simulation::new(&yaml, options());
+        let begins = |simulation: &mut Simulation| match until(simulation, is_turn) {
+            Effect::RunTurn { turn, .. } => turn,
+            other => panic!("{other:?}"),
+        };
+        let turn = begins(&mut simulation);
+        simulation.todo.pop_front();
+        simulation.feed(&Fact::TurnRequestFailed {
+            turn,
+            class: FailureClass::UsageWindow,
+            before_effect: true,
+            message: "nobody took it".to_owned(),
+            retry_after: Some(Deferral::UNKNOWN),
+            jitter: 0,
+        });
+        if !goes_on {
+            while !simulation.todo.is_empty() {
+                simulation.perform(0, &mut good);
+            }
+            assert_eq!(simulation.state.phase, RunPhase::Finished);
+            assert_eq!(outcome(&simulation.state).class, OutcomeClass::Limit);
+            assert_eq!(simulation.state.resumable_at(), None);
+            simulation.resume();
+        }
+        let next = begins(&mut simulation);
+        assert_eq!((next.attempt, next.turn), (turn.attempt, turn.turn + 1));
+        simulation.run(good);
+        assert_eq!(outcome(&simulation.state).class, OutcomeClass::Ok);
     }
 }
 
