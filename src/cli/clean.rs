@@ -101,10 +101,7 @@ fn forget(folder: &RunFolder, screen: &Screen) {
         Ok(Some(name)) => format!(
             "note: {name} stays, for no branch has what was accepted there; `git update-ref -d {name}` removes it\n"
         ),
-        Err(why) => format!(
-            "note: references of run {} stay in your repository: {why}\n",
-            folder.id()
-        ),
+        Err(why) => format!("note: references of run {} stay behind: {why}\n", folder.id()),
     };
     screen.error(&said);
 }

@@ -108,18 +108,18 @@ impl Scene {
         let command = json!({
             "label": turn, "argv": ["sh", "-c", script, "/home/ada/work"],
             "variables": [["QUORUM_RESULT_FILE", "/spool/drop/result"], ["QUORUM_TASK_DIR", "/spool/drop"]],
-            "env": [["PATH", "${PATH}"], ["A_KEY", "${A_KEY_OF_THE_WORKER}"]],
+            "env": [["A_KEY", "${A_KEY_OF_THE_WORKER}"], ["PATH", "${PATH}"], ["TMPDIR", "${TMPDIR}"]],
             "cwd": "/home/ada/work", "within": "/home/ada/work", "apart": null, "stdin": "/spool/prompt", "told": [],
             "shown": [], "sealed": false,
             "outputs": {
                 "stdout": "/spool/out", "stderr": "/spool/err", "result": "/spool/drop/result",
-                "secrets": ["A_KEY_OF_THE_WORKER"], "limit": 1_000_000, "preset": null, "given_up": null,
+                "secrets": [], "limit": 1_000_000, "preset": null, "given_up": null,
             },
             "timeout": 60_000, "outlives_session": true, "confinement": null, "is_free": false, "prepares": false,
             "sees_hidden": false, "copy": null,
         });
         let carried = json!({
-            "command": command, "folder": "/home/ada/work", "files": [["/spool/prompt", "file-0"]],
+            "command": command, "written": 1, "folder": "/home/ada/work", "files": [["/spool/prompt", "file-0"]],
             "confinement": {"sandbox": "auto", "network": null, "files": null},
         });
         let name = format!("{run}/{turn}");
@@ -154,12 +154,18 @@ impl Scene {
 
     /// A mission whose agent works elsewhere.
     fn mission<const N: usize>(&self, script: &str, exchange: &str, tasks: [&str; N]) -> Workspace {
+        self.mission_of(json!({"run": script, "queue": "gpu"}), exchange, tasks)
+    }
+
+    fn mission_of<const N: usize>(&self, agent: Value, exchange: &str, tasks: [&str; N]) -> Workspace {
         let workers = json!({"exchange": self.path(exchange), "lease": "2s", "waitForWorker": "2s"});
         let mission = Mission::new()
-            .agent_with("worker", json!({"run": script, "queue": "gpu"}))
+            .agent_with("worker", agent)
             .setting("workers", workers)
             .setting("concurrency", 4)
             .setting("evaluate", false)
+            .setting("maxRetries", 1)
+            .setting("maxFixAttempts", 0)
             .tasks(tasks);
         repository(mission, &[]).like_users()
     }
@@ -313,7 +319,7 @@ fn a_turn_whose_worker_is_gone_is_lost_and_one_whose_worker_stood_still_is_not_b
 fn a_run_has_its_work_done_elsewhere() {
     let Some(scene) = Scene::new() else { return };
     let ledger = scene.path("ledger");
-    let begins = format!("echo begun >> {}", ledger.display());
+    let begins = format!("echo $QUORUM_ATTEMPT.$QUORUM_TURN.$QUORUM_TASK >> {}", ledger.display());
 
     // Nobody serves the queue: no attempt is spent.
     let script = format!("{begins}; echo work > $QUORUM_TASK.txt");
@@ -332,7 +338,9 @@ fn a_run_has_its_work_done_elsewhere() {
         (workspace.read("a.txt"), workspace.read("b.txt")),
         ("work\n".to_owned(), "work\n".to_owned())
     );
-    assert_eq!(fs::read_to_string(&ledger).unwrap(), "begun\nbegun\n");
+    let mut begun: Vec<String> = fs::read_to_string(&ledger).unwrap().lines().map(str::to_owned).collect();
+    begun.sort();
+    assert_eq!(begun, ["1.3.a", "1.3.b"]);
     let left = git(scene.path("exchange.git"), &["for-each-ref"]);
     assert!(!left.contains("/in") && !left.contains("/out"), "what is settled is forgotten: {left}");
 
@@ -348,9 +356,17 @@ fn a_run_has_its_work_done_elsewhere() {
     let other = scene.worker();
     running.finish().exits(0);
     assert_eq!(workspace.read("made"), "work\n");
-    assert_eq!(fs::read_to_string(&ledger).unwrap(), "begun\nbegun\n");
+    // The same turn is never begun twice.
+    assert_eq!(fs::read_to_string(&ledger).unwrap(), "1.1.a\n1.2.a\n");
     signal(&other, "-TERM");
     other.wait_with_output().unwrap();
+
+    // With the run go its references.
+    let run = workspace.run_folder().file_name().unwrap().to_string_lossy().into_owned();
+    let left = || git(scene.path("exchange.git"), &["for-each-ref"]).contains(&run);
+    assert!(left());
+    scene.run(&workspace, &["clean", "--all", "--yes"]).exits(0);
+    assert!(!left());
 
     // Without the exchange nothing is tried.
     let workspace = scene.mission("true", "gone.git", ["a"]);
@@ -366,4 +382,94 @@ fn a_run_has_its_work_done_elsewhere() {
         workspace.quorum_with(&[("TEMPORAL_ADDRESS", &scene.address)], &["run", "mission.yaml"]).exits(9);
     finished.says(&["no key of the team"]);
     workspace.assert_nothing_started();
+}
+
+#[test]
+fn a_worker_that_is_told_twice_ends_at_once_and_runs_nothing_without_the_code_of_its_team() {
+    let Some(mut scene) = Scene::new() else { return };
+    let mut worker = scene.worker();
+    let begun = scene.path("begun");
+    let turn = scene.turn(&format!("echo > {}", begun.display()), 10_000);
+    let mut stranger = scene.quorum("home");
+    stranger.env("QUORUM_WORKER_KEY", "a text of somebody who is not of the team");
+    let ended = stranger.arg("--carried").arg(turn.place.join("request")).output().unwrap();
+    assert_eq!(ended.status.code(), Some(1));
+    let end = &turn.report()["end"]["Ended"];
+    assert_eq!(
+        (&end["exit"], &end["why"]),
+        (&Value::Null, &json!("the job carries no code of the team's key"))
+    );
+    assert!(!begun.exists());
+
+    let turn = scene.turn(&format!("echo > {}; sleep 60", begun.display()), 10_000);
+    let child = scene.child(&turn);
+    wait_for(&begun);
+    signal(&worker, "-TERM");
+    sleep(Duration::from_millis(300));
+    let told = Instant::now();
+    signal(&worker, "-TERM");
+    assert_eq!(worker.wait().unwrap().code(), Some(0));
+    assert_eq!(child.wait_with_output().unwrap().status.code(), Some(1));
+    assert!(turn.report()["end"]["Lost"].is_string(), "{}", turn.report());
+    assert!(told.elapsed() < Duration::from_secs(9), "{:?}", told.elapsed());
+}
+
+#[test]
+fn what_comes_home_is_judged_as_work_of_this_machine_and_holds_no_key_of_the_other() {
+    let Some(scene) = Scene::new() else { return };
+    let mut worker = scene.worker();
+    let of_task = |workspace: &Workspace| {
+        let document: Value =
+            serde_json::from_str(&scene.run(workspace, &["run", "mission.yaml", "--json"]).stdout).unwrap();
+        document["tasks"][0].clone()
+    };
+
+    // Work that cannot be taken.
+    let script = "ln -s /etc/passwd names; echo work > made";
+    let here = of_task(&scene.mission_of(json!({"run": script}), "exchange.git", ["a"]));
+    let there = of_task(&scene.mission(script, "exchange.git", ["a"]));
+    assert!(here["findings"].to_string().contains("names is a link to /etc/passwd"), "{here:#}");
+    for key in ["status", "findings", "failure"] {
+        assert_eq!(here[key], there[key], "{here:#} {there:#}");
+    }
+
+    // A program that the other machine does not have.
+    let task = of_task(&scene.mission_of(
+        json!({"run": ["no-such-program", "a"], "queue": "gpu"}),
+        "exchange.git",
+        ["a"],
+    ));
+    let node = text(&Command::new("uname").arg("-n").output().unwrap().stdout);
+    let names = format!("on {}:{}", node.trim(), worker.id());
+    assert!(task["failure"].to_string().contains(&names), "{task:#}");
+    assert_eq!(task["status"], "failed");
+
+    // A key of the other machine.
+    let script = "printf 'said %s\n' $A_KEY; echo $A_KEY >&2; printf '{\"output\": \"%s\"}' $A_KEY > $QUORUM_RESULT_FILE; \
+                  echo $A_KEY > $QUORUM_TASK_DIR/note; echo work > made";
+    let agent =
+        |script: &str| json!({"run": script, "queue": "gpu", "env": {"A_KEY": "${A_KEY_OF_THE_WORKER}"}});
+    let workspace = scene.mission_of(agent(script), "exchange.git", ["a"]);
+    assert_eq!(of_task(&workspace)["status"], "done");
+    let logs = scene.run(&workspace, &["logs", "a"]).exits(0);
+    assert!(!logs.stdout.contains("hunter2"), "{logs:?}");
+    let named = scene.mission_of(agent("echo > $A_KEY"), "exchange.git", ["a"]);
+    let task = of_task(&named);
+    assert!(task["failure"].to_string().contains("holds a key"), "{task:#}");
+    for folder in [workspace.path(""), named.path("")] {
+        let found = Command::new("grep").args(["-rl", "hunter2-and-more"]).arg(&folder).output().unwrap();
+        assert_eq!(text(&found.stdout), "");
+    }
+    let objects = Command::new("sh")
+        .args(["-c", "for r in \"$@\"; do git -C \"$r\" cat-file --batch-all-objects --batch; done", "sh"])
+        .arg(scene.path("exchange.git"))
+        .args([&workspace, &named].map(|workspace| workspace.run_folder().join("worktrees/carried.git")))
+        .output()
+        .unwrap();
+    assert!(objects.status.success() && text(&objects.stdout).contains("work"));
+    assert!(!text(&objects.stdout).contains("hunter2-and-more"));
+    let database = fs::read(scene.path("database")).unwrap();
+    assert!(!text(&database).contains("hunter2-and-more"));
+    signal(&worker, "-TERM");
+    worker.wait().unwrap();
 }

@@ -183,6 +183,8 @@ pub struct CarriedCommand {
     pub folder: PathBuf,
     /// The files that travel in `q`: where each lies there, and its name here.
     pub files: Vec<(PathBuf, String)>,
+    /// How many of its variables the mission writes, the first ones. The others are passed where they are set.
+    pub written: usize,
     /// How far the command is to be confined.
     pub confinement: Confinement,
 }
@@ -432,6 +434,7 @@ mod tests {
             },
             folder: "/home/a/w".into(),
             files: vec![("/state/run/prompt.1".into(), "files/0".to_owned())],
+            written: 1,
             confinement: Confinement::default(),
         };
         let bytes = serde_json::to_vec(&carried).unwrap();

@@ -30,8 +30,8 @@ use super::job_commands::JobCommands;
 use super::lease::{Lease, NoEnd};
 use super::server::{ServerError, connect};
 use super::worker_folder::{JobFolder, WorkerFolder, clean, named_by_secrets};
-use crate::agents::command::path_variable;
-use crate::agents::secrets::Secrets;
+use crate::agents::command::{ChildEnv, path_variable};
+use crate::agents::secrets::{Secrets, own_variable};
 use crate::executor::command::{CommandJob, GRACE};
 use crate::executor::error::WorkError;
 use crate::executor::runner::{EndedCommand, TurnExit};
@@ -300,13 +300,18 @@ impl Place {
             left: &left,
         };
         let mut command = carried.at(places)?;
-        // What everything inherits at home is not set everywhere.
-        let is_unset =
-            |name: &str, text: &str| text == format!("${{{name}}}") && std::env::var_os(name).is_none();
-        command.env.retain(|(name, text)| !is_unset(name, text));
         if let Some((name, _)) = command.env.iter().find(|(_, text)| names_the_server(text)) {
             return Err(format!("{name} names a variable of Temporal, which no command is told here").into());
         }
+        // What is passed, or what everything inherits at home, is not set everywhere, and only here the values are known.
+        let (written, passed) = command.env.split_at(carried.written.min(command.env.len()));
+        let written = written.iter().map(|(name, text)| (name, text));
+        let passed = passed.iter().map(|(name, _)| name.as_str());
+        let env = ChildEnv::of_agent(written, passed, own_variable);
+        let env = env.map_err(|why| format!("on {}: {why}", self.name))?;
+        let secrets = Secrets::all([&env.secrets, &*command.outputs.secrets].into_iter());
+        command.env = env.variables;
+        command.outputs.secrets = Arc::new(secrets);
         let program = command.argv.first_mut().ok_or("there is no program")?;
         let found = supervisor::resolve(program, &path_variable(), &command.cwd);
         let found = found.map_err(|why| format!("on {}: {why}", self.name))?;

@@ -53,11 +53,27 @@ pub fn waits(context: &WorkContext, plan: &Plan, turn: TurnId) -> bool {
     is_carried(plan, turn) && report(&folder(context, turn)).is_ok_and(|report| report.began.is_none())
 }
 
-/// Hands out the folder of a turn with its command. Returns the command that stands for that here. Blocks.
+/// The command of a turn that begins: its own, or what stands here for one elsewhere. Blocks.
 ///
 /// # Errors
-/// Why it cannot go.
-pub fn hand_out(
+/// Why it cannot begin.
+pub fn begun(
+    context: &WorkContext,
+    of_turn: (TurnId, &TaskCommands),
+    job: CommandJob,
+) -> Result<CommandJob, WorkError> {
+    let (turn, commands) = of_turn;
+    if commands.plan.rules.workers.exchange.is_some() {
+        context.worktrees.begins_anew(turn.task)?;
+    }
+    match is_carried(&commands.plan, turn) {
+        true => hand_out(context, of_turn, job),
+        false => Ok(job),
+    }
+}
+
+/// Hands out the folder of a turn with its command.
+fn hand_out(
     context: &WorkContext,
     (turn, commands): (TurnId, &TaskCommands),
     job: CommandJob,
@@ -88,6 +104,7 @@ pub fn hand_out(
         command: job.clone(),
         folder: plan.root_of(turn.task),
         files,
+        written: plan.agent(task.agent).spec.env.len(),
         confinement: plan.confinement(Some(turn.task), Some(task.agent)),
     };
     beside.push((COMMAND.into(), CarriedFile::Bytes(serde_json::to_vec(&carried)?)));
@@ -241,14 +258,18 @@ fn lay_out(
     context: &WorkContext,
     (turn, commands): (TurnId, &TaskCommands),
     out: String,
-) -> Result<(), NotCommitted> {
+) -> Result<(), WorkError> {
     let folder = folder(context, turn);
     let request: CarriedRequest = read(&folder.join("request"))?;
     let exchange = GitExchange::of(&request.exchange, Path::new("/"))?;
     let (given, out) = (CommitId::try_from(request.commit)?, CommitId::try_from(out)?);
     let plan = &*commands.plan;
     let of_task = (plan, turn.task);
-    context.worktrees.bring_home(&exchange, of_task, [&given, &out])?;
+    match context.worktrees.bring_home(&exchange, of_task, [&given, &out]) {
+        // Its merge says why, as it does of work that cannot be committed here.
+        Ok(()) | Err(NotCommitted::Work(_)) => {}
+        Err(NotCommitted::Git(why)) => return Err(why),
+    }
     let left = folder.join("left");
     let most = plan.rules.settings.max_output.get().saturating_mul(2);
     exchange.outputs(&request.repository, [&given, &out], &left, most)?;

@@ -45,9 +45,7 @@ pub async fn turn(context: WorkContext, order: TurnOrder, worker: Worker) -> Res
                     .map_or(TurnSession::New(&id), TurnSession::Resumed);
                 let job = commands.job(CommandWork::Turn(turn, &agent, session, allowed.as_deref()))?;
                 #[cfg(any(feature = "temporal", test))]
-                if carried::is_carried(&commands.plan, turn) {
-                    return carried::hand_out(&looks, (turn, &commands), job);
-                }
+                let job = carried::begun(&looks, (turn, &commands), job)?;
                 Ok(job)
             };
             // Without files of a preset there is only a folder to make, beside the prompt that the loop has written: to wake a

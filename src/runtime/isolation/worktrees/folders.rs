@@ -348,8 +348,10 @@ impl Worktrees {
     /// # Errors
     /// Whatever the system says.
     pub fn remove_folder(&self, name: &str) -> Result<(), WorkError> {
-        for path in
-            ["", ".index", ".ready", ".merging", ".hidden", ".carried"].map(|end| format!("{name}{end}"))
+        for path in [
+            "", ".index", ".ready", ".merging", ".hidden", ".carried", ".refused",
+        ]
+        .map(|end| format!("{name}{end}"))
         {
             remove(&self.root.join(path))?;
         }

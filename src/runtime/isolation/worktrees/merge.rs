@@ -38,6 +38,8 @@ impl Worktrees {
         task: TaskId,
         known: &Committed,
     ) -> Result<CommittedWork, NotCommitted> {
+        #[cfg(any(feature = "temporal", test))]
+        self.came_home(task)?;
         // What is on record weighs more than a reference, which an agent that is not confined could move.
         let base = match known.goes_on() {
             Some(commit) => commit.onto.to_string(),

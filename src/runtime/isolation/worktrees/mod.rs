@@ -139,13 +139,15 @@ pub fn tidy_worktrees(run: &RunFolder, state: &State) {
     }
 }
 
-/// Removes the references of a run that goes from the user's repository. The one that stays, because no branch has what was
+/// Removes the references of a run that goes from the user's repository, and from its exchange. The one that stays, because no branch has what was
 /// accepted. Blocks.
 ///
 /// # Errors
 /// In the words of git.
 pub fn forget_work(run: &RunFolder) -> Result<Option<String>, WorkError> {
     let worktrees = Worktrees::at_rest(run);
+    #[cfg(any(feature = "temporal", test))]
+    worktrees.forget_exchange(run.id())?;
     if worktrees.repository().exists() {
         worktrees.forget()
     } else {

@@ -5,8 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::executor::error::WorkError;
-use rules::domain::TaskId;
+use rules::domain::{RunId, TaskId};
 use rules::mission::Plan;
+use supervisor::files::if_there;
 use supervisor::files::no_links::open_folders;
 
 use super::super::difference::{MOST_NAMED, NotCommitted};
@@ -21,6 +22,10 @@ use super::{CarriedName, CommitId, GitExchange, init_exact};
 
 /// The index of what lies in the folder of a task, byte by byte.
 const INDEX: &str = "carried";
+/// What says beside the folder of a task why nothing of its work could be brought home.
+const REFUSAL: &str = "refused";
+/// What has the exchange of a run, in the repository by which folders are handed over.
+const EXCHANGE: &str = "exchange.json";
 /// Where the repository finds the objects of the worktrees.
 const WORKTREES: &str = "../../repository.git/objects\n";
 /// The longest sentence of a worker that is read, in bytes.
@@ -117,6 +122,10 @@ impl Worktrees {
         let _held = (!begun.exists()).then(|| crate::locked(&self.accepted));
         let mut lines = vec![format!("{}:{given}", commit.as_str())];
         if !begun.exists() {
+            replace(
+                &carried.bare.join(EXCHANGE),
+                &serde_json::to_string(exchange).map_err(WorkError::from)?,
+            )?;
             lines.push(format!("+{}:{}", commit.as_str(), name.begun()));
         }
         exchange.push(&carried.bare, Some(&given), &lines)?;
@@ -125,6 +134,21 @@ impl Worktrees {
             replace(reference, &format!("{}\n", commit.as_str()))?;
         }
         Ok(commit)
+    }
+
+    /// Removes what the run has left in its exchange, if it has used one. Blocks.
+    ///
+    /// # Errors
+    /// In the words of git or of the system.
+    pub(in super::super) fn forget_exchange(&self, run: &RunId) -> Result<(), WorkError> {
+        let repository = self.carried_repository();
+        let note = repository.join(EXCHANGE);
+        let exchange = if_there(fs::read(&note)).map_err(WorkError::file("read", &note))?;
+        let exchange = exchange.map(|text| serde_json::from_slice::<GitExchange>(&text));
+        match exchange.transpose()? {
+            Some(exchange) => exchange.forget_run(&repository, run),
+            None => Ok(()),
+        }
     }
 
     /// The tree of a folder and of the files that go with it.
@@ -143,6 +167,40 @@ impl Worktrees {
     /// # Errors
     /// What is wrong with what came home, and why it could not be brought.
     pub fn bring_home(
+        &self,
+        exchange: &GitExchange,
+        (plan, task): (&Plan, TaskId),
+        commits: [&CommitId; 2],
+    ) -> Result<(), NotCommitted> {
+        let brought = self.bring_commit(exchange, (plan, task), commits);
+        if let Err(NotCommitted::Work(why)) = &brought {
+            // What lies here is not the work, so that it cannot be taken for it.
+            replace(&self.folder(task).with_extension(REFUSAL), why)?;
+        }
+        brought
+    }
+
+    /// Whether the work of a task has come home, where it was away.
+    ///
+    /// # Errors
+    /// Why nothing of it could be brought.
+    pub(in super::super) fn came_home(&self, task: TaskId) -> Result<(), NotCommitted> {
+        let note = self.folder(task).with_extension(REFUSAL);
+        match if_there(fs::read_to_string(&note)).map_err(WorkError::file("read", &note))? {
+            Some(why) => Err(NotCommitted::Work(why)),
+            None => Ok(()),
+        }
+    }
+
+    /// Notes that a task is worked on anew: what came home of it before counts no more.
+    ///
+    /// # Errors
+    /// In the words of the system.
+    pub fn begins_anew(&self, task: TaskId) -> Result<(), WorkError> {
+        remove(&self.folder(task).with_extension(REFUSAL))
+    }
+
+    fn bring_commit(
         &self,
         exchange: &GitExchange,
         (plan, task): (&Plan, TaskId),

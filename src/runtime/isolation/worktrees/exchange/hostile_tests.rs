@@ -6,6 +6,7 @@ use super::super::random_changes_tests::lying_in;
 use super::tests::{Away, LARGEST, Scene, put, work_refused};
 use super::*;
 use crate::runtime::isolation::worktrees::difference::NotCommitted;
+use rules::domain::TaskId;
 
 /// An entry of a tree: its mode, its name, and the object.
 type Entry = (&'static str, Vec<u8>, String);
@@ -94,13 +95,17 @@ impl Home {
     fn refused_commit(&self, commit: &CommitId) -> String {
         let outside = || {
             let mut all = lying_in(self.scene.place());
-            all.retain(|path, _| !path.starts_with("run/carried.git") && !path.starts_with("run/0.carried"));
+            let ours = ["run/carried.git", "run/0.carried", "run/0.refused"];
+            all.retain(|path, _| !ours.iter().any(|own| path.starts_with(own)));
             all
         };
         let before = (lying_in(&self.folder), outside());
         let why = work_refused(self.scene.bring_home(0, &self.away, commit));
         let after = (lying_in(&self.folder), outside());
         assert!(before == after, "something was written: {why}");
+        // What lies here is not taken for that work.
+        let came_home = self.scene.worktrees.came_home(TaskId(0));
+        assert_eq!(work_refused(came_home), why);
         why
     }
 }

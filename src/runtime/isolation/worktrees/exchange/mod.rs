@@ -22,6 +22,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::executor::error::WorkError;
+use rules::domain::RunId;
 use supervisor::files::no_links::scratch_folder;
 
 use super::folders::{init, is_folder, make_parent, remove, replace};
@@ -198,8 +199,7 @@ impl GitExchange {
     ///
     /// # Errors
     /// In the words of git.
-    #[cfg(test)]
-    pub fn forget_run(&self, repository: &Path, run: &rules::domain::RunId) -> Result<(), WorkError> {
+    pub fn forget_run(&self, repository: &Path, run: &RunId) -> Result<(), WorkError> {
         let all = format!("refs/quorum/{run}/*");
         let git = self.git(repository)?.args(["ls-remote", "-q"]);
         let git = git.args(self.by("upload-pack", "git-upload-pack"));
