@@ -93,6 +93,7 @@ topics! {
     "glossary": "reference/glossary.md",
     "json": "reference/json.md",
     "judging": "concepts/judging.md",
+    "machines": "guides/machines.md",
     "mission": "reference/mission.md",
     "notifications": "guides/notifications.md",
     "offline": "guides/offline.md",

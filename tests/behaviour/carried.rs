@@ -145,7 +145,7 @@ impl Scene {
         }
         let request = json!({
             "exchange": self.path("exchange.git"), "commit": commit, "id": format!("{run}.nonce.{turn}"), "queue": "gpu",
-            "lease": lease, "wait": 5_000, "timeout": 60_000, "repository": self.path("home.git"),
+            "lease": lease, "wait": 5_000, "timeout": 60_000, "most": 100_000_000, "repository": self.path("home.git"),
             "report": place.join("report"),
         });
         fs::write(place.join("request"), request.to_string()).unwrap();

@@ -236,6 +236,9 @@ fn every_mission_of_the_index_exits_as_the_index_says_three_times_in_a_row() {
             Ok(code) => (command, code),
             Err(_) => (command.replace("quorum run", "quorum validate"), 0),
         };
+        // A build that knows workers finds no server here.
+        let has_workers = cfg!(feature = "temporal") && command.contains("/machines.yaml");
+        let wanted = if has_workers { 9 } else { wanted };
         let command = command.trim_end_matches(" -j 1");
         // What is left by a run that waits or met a limit is in the way of the next one.
         let again = if [7, 8].contains(&wanted) { " --fresh --yes" } else { "" };

@@ -22,9 +22,9 @@ use sources::{File, Sources};
 /// What each figure may be at most; what is not listed must be 0. Whoever makes a figure smaller lowers its ceiling. Who
 /// must raise one says in the commit message why.
 const CEILINGS: &[(&str, usize)] = &[
-    ("tokens: all", 876_061),
-    ("tokens: core", 531_088),
-    ("tokens: edges", 343_912),
+    ("tokens: all", 876_141),
+    ("tokens: core", 531_164),
+    ("tokens: edges", 343_916),
     ("largest circle of imports: agents", 5),
     ("largest circle of imports: cli", 2),
     ("largest circle of imports: domain", 7),

@@ -5,6 +5,7 @@
 //! [`CarriedReport`]. SIGTERM calls the command off.
 
 use std::ffi::OsString;
+use std::fs;
 use std::io::{self, Seek as _, SeekFrom, Write};
 use std::path::Path;
 use std::pin::pin;
@@ -33,7 +34,6 @@ use crate::executor::command::GRACE;
 use crate::executor::error::WorkError;
 use crate::runtime::isolation::worktrees::exchange::{CommitId, GitExchange};
 use rules::domain::Millis;
-use supervisor::files::no_links::scratch_folder;
 use supervisor::files::{if_there, open_of_any_length};
 
 /// How often it is looked for what the command has printed.
@@ -44,9 +44,6 @@ const PAUSE: Duration = Duration::from_millis(500);
 const HAND_OVER: Duration = Duration::from_secs(600);
 /// The largest file of a request, in bytes.
 const LARGEST: u64 = 64 << 10;
-
-/// The most bytes of all that a command has left beside its folder.
-const LARGEST_OUTPUT: u64 = 1 << 30;
 
 /// The exit code of a child that tells in its report why there is none of a command.
 const NO_EXIT: u8 = 1;
@@ -304,16 +301,17 @@ fn print_rest(request: &CarriedRequest, end: &CarriedEnd, printed: u64) -> Resul
     if let Some(commit) = &end.commit {
         let commits = [&request.commit, commit].map(|id| CommitId::try_from(id.clone()));
         let [given, out] = commits;
-        let place = scratch_folder()?;
-        let left = place.path().join("left");
+        let left = request.left();
+        supervisor::files::remove_all(&left).map_err(WorkError::file("remove", &left))?;
         let exchange = GitExchange::of(&request.exchange, Path::new("/"))?;
-        exchange.outputs(&request.repository, [&given?, &out?], &left, LARGEST_OUTPUT)?;
+        exchange.outputs(&request.repository, [&given?, &out?], &left, request.most)?;
         let copy = |name: &str, from: u64, to: &mut dyn Write| -> Result<(), WorkError> {
             let path = left.join(name);
             let file = if_there(open_of_any_length(&path)).map_err(WorkError::file("read", &path))?;
             if let Some(mut file) = file {
                 file.seek(SeekFrom::Start(from))?;
                 io::copy(&mut file, to)?;
+                fs::remove_file(&path).map_err(WorkError::file("remove", &path))?;
             }
             Ok(to.flush()?)
         };

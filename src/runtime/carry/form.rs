@@ -67,10 +67,19 @@ pub struct CarriedRequest {
     pub wait: Millis,
     /// How long the command may take once it has begun.
     pub timeout: Millis,
+    /// How many bytes all that comes back beside the folder may have.
+    pub most: u64,
     /// The repository of this machine into which what comes back is fetched.
     pub repository: PathBuf,
     /// The file for what the child tells beside what the command prints.
     pub report: PathBuf,
+}
+
+impl CarriedRequest {
+    /// The folder in which the child lays what came back beside the folder, but for what it prints.
+    pub fn left(&self) -> PathBuf {
+        self.report.with_file_name("left")
+    }
 }
 
 /// A job as the server keeps it. It holds no text of the mission.
@@ -296,6 +305,7 @@ mod tests {
             lease: Millis::from_secs(30),
             wait: Millis::from_secs(600),
             timeout: Millis::from_secs(3600),
+            most: 1 << 20,
             repository: "/state/repository.git".into(),
             report: "/state/report".into(),
         }

@@ -131,6 +131,7 @@ fn hand_out(
         lease: workers.lease_of(task.turn_timeout),
         wait: workers.wait_for_worker(),
         timeout: task.turn_timeout,
+        most: plan.rules.settings.max_output.get().saturating_mul(2),
         repository: worktrees.carried_repository(),
         report: folder.join("report"),
     };
@@ -262,7 +263,10 @@ fn lay_out(
     let folder = folder(context, turn);
     let request: CarriedRequest = read(&folder.join("request"))?;
     let exchange = GitExchange::of(&request.exchange, Path::new("/"))?;
-    let (given, out) = (CommitId::try_from(request.commit)?, CommitId::try_from(out)?);
+    let (given, out) = (
+        CommitId::try_from(request.commit.clone())?,
+        CommitId::try_from(out)?,
+    );
     let plan = &*commands.plan;
     let of_task = (plan, turn.task);
     match context.worktrees.bring_home(&exchange, of_task, [&given, &out]) {
@@ -270,9 +274,7 @@ fn lay_out(
         Ok(()) | Err(NotCommitted::Work(_)) => {}
         Err(NotCommitted::Git(why)) => return Err(why),
     }
-    let left = folder.join("left");
-    let most = plan.rules.settings.max_output.get().saturating_mul(2);
-    exchange.outputs(&request.repository, [&given, &out], &left, most)?;
+    let left = request.left();
     for (from, to) in [
         (left.join(RESULT), SpoolName::Result(turn)),
         (left.join(MESSAGES), SpoolName::Drop(turn)),
