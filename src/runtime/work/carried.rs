@@ -117,10 +117,7 @@ fn hand_out(
     })?;
     let folder = folder(context, turn);
     let request = CarriedRequest {
-        exchange: match &exchange {
-            GitExchange::Path(path) => path.display().to_string(),
-            GitExchange::Url(url) => url.clone(),
-        },
+        exchange: exchange.place(),
         id: activity_id(
             run,
             &nonce(context)?,

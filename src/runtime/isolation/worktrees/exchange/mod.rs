@@ -87,7 +87,7 @@ impl GitExchange {
     }
 
     /// The exchange as git is told it.
-    fn place(&self) -> String {
+    pub fn place(&self) -> String {
         match self {
             Self::Path(path) => path.display().to_string(),
             Self::Url(url) => url.clone(),
