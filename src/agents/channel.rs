@@ -22,7 +22,7 @@ use rules::mission::{ChannelPlan, UnsetVariable};
 use supervisor::files::create_dir_durable;
 use supervisor::files::no_links::{self, real_path};
 
-use super::command::Program;
+use super::command_line::Program;
 use super::endpoint::{expand, headers, host, http_client};
 use super::failure::{classify_status, of_transport, presentable};
 use super::model::retry_after;

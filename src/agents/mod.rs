@@ -8,7 +8,7 @@
 //! | `acp` | one turn of an agent that speaks the Agent Client Protocol, as a command of its own |
 //! | `cassette` | recorded replies of models: `--record DIR` writes them, `--offline` works from them |
 //! | `channel` | channels of notifications: where they lead, and how one is handed over (18) |
-//! | `command` | an agent's command line, its environment and its files |
+//! | `command_line` | an agent's command line, its environment and its files |
 //! | `endpoint` | where an HTTP model is, and the client that reaches it |
 //! | `failure` | classes of failure: exit codes, 401, 429, time-outs, error fields of providers (13) |
 //! | `model` | one request to a model over HTTP: sent, timed out, bounded, its `Retry-After` read, its failure classed |
@@ -22,7 +22,7 @@
 pub mod acp;
 pub mod cassette;
 pub mod channel;
-pub mod command;
+pub mod command_line;
 pub mod endpoint;
 pub mod failure;
 pub mod model;

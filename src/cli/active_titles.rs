@@ -8,8 +8,8 @@ use rules::engine::{Command, Fact, OperatorInput};
 use rules::mission::Plan;
 
 use super::args::RunFlags;
+use super::command_error::Failure;
 use super::confirm::{can_ask, confirm};
-use super::failure::Failure;
 use super::operator_client::apply_failure;
 use super::project::{open_run, refuse};
 use super::screen::Screen;

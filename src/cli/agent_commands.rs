@@ -14,7 +14,7 @@ use rules::domain::{Money, Timestamp, without_mark};
 use rules::mission::read_delegations;
 use supervisor::files::write_new;
 
-use super::failure::Failure;
+use super::command_error::Failure;
 use super::screen::Screen;
 
 /// The largest message, in bytes.

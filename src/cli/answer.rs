@@ -8,8 +8,8 @@ use crate::store::RunFolder;
 use rules::domain::{HoldOwner, RunId};
 use rules::engine::{Command, CommandResult};
 
+use super::command_error::Failure;
 use super::confirm::confirm;
-use super::failure::Failure;
 use super::operator_client::{ActorArgs, Submitted, print_result, refuse_agents, submit_command};
 use super::project::{find_run, open_run, state_folder};
 use super::screen::{LiveView, Screen};

@@ -11,7 +11,7 @@ use rules::mission::{CalibratedBar, Calibration, Plan, RunOptions};
 use supervisor::files::no_links::real_path;
 use supervisor::files::read_regular;
 
-use super::failure::Failure;
+use super::command_error::Failure;
 
 /// Where fits are stored, beside a mission.
 pub const PLACE: &str = ".quorum/calibration.json";

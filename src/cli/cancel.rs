@@ -7,8 +7,8 @@ use rules::domain::{RunId, TaskId, is_same_name};
 use rules::engine::Command;
 
 use super::args::OfRun;
+use super::command_error::Failure;
 use super::confirm::confirm;
-use super::failure::Failure;
 use super::operator_client::{ActorArgs, print_result, refuse_agents, submit_command};
 use super::project::{find_run, is_run, open_run, run_of, state_folder};
 use super::screen::Screen;

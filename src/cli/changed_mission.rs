@@ -15,7 +15,7 @@ use supervisor::files::no_links::real_path;
 use supervisor::files::{read_regular, replace_file};
 
 use super::active_titles::refuse_active_titles;
-use super::failure::Failure;
+use super::command_error::Failure;
 use super::load::load;
 use super::screen::Screen;
 use super::session::resolve_programs;

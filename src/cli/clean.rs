@@ -9,8 +9,8 @@ use crate::runtime::{ApplyError, forget_work};
 use crate::store::{Lock, RunFolder};
 use rules::domain::{Millis, Timestamp};
 
+use super::command_error::Failure;
 use super::confirm::confirm;
-use super::failure::Failure;
 use super::listing::{Listed, list};
 use super::lock::not_taken;
 use super::operator_client::apply_failure;

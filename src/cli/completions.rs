@@ -5,8 +5,8 @@ use clap_complete::env::Shells;
 
 use crate::report::documents::commands::CompletionsDocument;
 
+use super::command_error::Failure;
 use super::complete::VARIABLE;
-use super::failure::Failure;
 use super::screen::Screen;
 
 /// Print what completes commands, runs, tasks in your shell

@@ -16,7 +16,7 @@ use rules::mission::model::{self, Settings};
 use rules::mission::{self, Layers, RunOptions, default_settings, money_value, setting_paths, settings_of};
 
 use super::args::{OutputArgs, SessionFlags};
-use super::failure::Failure;
+use super::command_error::Failure;
 use super::load::{self, mission_file};
 use super::options::{apply_flags, options_with_config};
 use super::project::{own_state_folder, project_config_path};

@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, IsTerminal};
 
-use super::failure::Failure;
+use super::command_error::Failure;
 use super::screen::{Screen, in_ci};
 
 /// Asks a person whether to go on with what cannot be undone. This is the one place that asks: `--yes` goes on without a

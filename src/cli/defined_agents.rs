@@ -8,7 +8,7 @@ use crate::report::sanitize;
 use crate::runtime::layers_of;
 use rules::mission::{self, ConfigLayer, RunOptions, Source};
 
-use super::failure::Failure;
+use super::command_error::Failure;
 use super::load;
 
 /// The agents of a mission file, and the folder that their programs are relative to.

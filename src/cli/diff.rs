@@ -9,7 +9,7 @@ use crate::report::escape;
 use crate::runtime::work_diff;
 
 use super::args::OfRun;
-use super::failure::Failure;
+use super::command_error::Failure;
 use super::folded_task::fold_task;
 use super::harmless::Harmless;
 use super::project::run_of;

@@ -8,8 +8,8 @@ use crate::runtime::retry_now;
 use crate::store::DeadLetters;
 use rules::domain::{DeadLetter, LetterStatus, Timestamp};
 
+use super::command_error::Failure;
 use super::event_loop::block_on;
-use super::failure::Failure;
 use super::lock::lock;
 use super::operator_client::{OPERATOR, refuse_agents};
 use super::project::{state_folder, unusable_file};

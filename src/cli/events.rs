@@ -13,7 +13,7 @@ use crate::store::{Reader, RunFolder};
 use rules::mission::Plan;
 
 use super::args::OfRun;
-use super::failure::Failure;
+use super::command_error::Failure;
 use super::project::{open_run, refuse, run_of};
 use super::screen::{Screen, at_terminal, not_printed, stdout};
 use super::writer::has_writer;

@@ -7,7 +7,7 @@ use crate::report::words::{self, WordEntry};
 use crate::report::{codes, sanitize};
 use rules::mission::{Code, suggestion};
 
-use super::failure::Failure;
+use super::command_error::Failure;
 use super::screen::Screen;
 
 /// Explain a word that a screen prints, or list them

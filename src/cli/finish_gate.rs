@@ -11,7 +11,7 @@ use rules::domain::without_mark;
 use rules::mission::RunOptions;
 use rules::mission::model::{Mission, Task};
 
-use super::failure::Failure;
+use super::command_error::Failure;
 
 /// The largest list of tests that is read.
 const LARGEST_LIST: u64 = 4 * 1024 * 1024;

@@ -7,7 +7,7 @@ use crate::store::{JournalEnd, RunFolder};
 use rules::engine::{State, SupervisorRef};
 use rules::mission::suggestion;
 
-use super::failure::Failure;
+use super::command_error::Failure;
 use super::project::{is_run, open_run};
 use super::screen::LiveView;
 

@@ -11,8 +11,8 @@ use rules::engine::{Command, CommandResult, GateStanding, State, gate_view};
 use rules::mission::{Part, suggestion};
 
 use super::args::{OfRun, Trust};
+use super::command_error::Failure;
 use super::confirm::confirm;
-use super::failure::Failure;
 use super::operator_client::{ActorArgs, Submitted, refuse_agents, submit_command};
 use super::project::{is_run, open_run, trusted_run};
 use super::screen::Screen;

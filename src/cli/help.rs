@@ -7,7 +7,7 @@ use crate::report::page::page;
 use crate::report::sanitize;
 use rules::mission::did_you_mean;
 
-use super::failure::Failure;
+use super::command_error::Failure;
 use super::screen::Screen;
 
 /// A row of the root's help: commands, and what they do where that is not what the first of them says of itself.

@@ -4,7 +4,7 @@
 use crate::report::documents::{Halves, InboxDocument};
 
 use super::args::OfRun;
-use super::failure::Failure;
+use super::command_error::Failure;
 use super::project::{open_run, run_of};
 use super::screen::{LiveView, Screen};
 

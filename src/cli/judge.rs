@@ -21,8 +21,8 @@ use supervisor::files::no_links::scratch_folder;
 use supervisor::files::replace_file;
 
 use super::args::{Progress, SessionFlags};
+use super::command_error::Failure;
 use super::defined_agents::{defined_agents, refuse_strangers};
-use super::failure::Failure;
 use super::launch::InPassing;
 use super::options::{apply_flags, options_with_config};
 use super::project::{all_runs, current_dir};

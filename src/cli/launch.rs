@@ -11,7 +11,7 @@ use rules::mission::RunOptions;
 use supervisor::files::{replace_file, sync_parent};
 
 use super::args::SessionFlags;
-use super::failure::Failure;
+use super::command_error::Failure;
 use super::lock::lock;
 use super::project::WRITABLE;
 use super::reports::Reports;

@@ -9,7 +9,7 @@ use crate::runtime::{INCLUDED, layers_of};
 use rules::mission::{self, LONGEST_MISSION, Layers, Loaded, Plan, Report, RunOptions, Source};
 
 use super::calibration;
-use super::failure::Failure;
+use super::command_error::Failure;
 use super::finish_gate::freeze;
 use super::project::current_dir;
 use super::report_place::open_stream;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use crate::store::{Lock, LockError, StateFolder};
 use rules::domain::RunId;
 
-use super::failure::Failure;
+use super::command_error::Failure;
 use super::operator_client::OPERATOR;
 use super::project::WRITABLE;
 

@@ -22,7 +22,7 @@ use supervisor::ProcessIdentity;
 use supervisor::files::{LONGEST_FILE, if_there, open_regular, read_regular};
 
 use super::args::OfRun;
-use super::failure::Failure;
+use super::command_error::Failure;
 use super::folded_task::{FoldedTask, check_attempt, fold_task};
 use super::harmless::Harmless;
 use super::project::run_of;

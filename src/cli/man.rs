@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Command};
 
-use super::failure::Failure;
+use super::command_error::Failure;
 use super::screen::Screen;
 
 /// Print the manual page of quorum or of a command

@@ -6,7 +6,7 @@ use crate::report::documents::metrics::human;
 use crate::report::metrics::Metrics as Collected;
 
 use super::args::OfRun;
-use super::failure::Failure;
+use super::command_error::Failure;
 use super::project::{open_run, run_of};
 use super::screen::Screen;
 

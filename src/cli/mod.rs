@@ -14,7 +14,7 @@
 //! | `cancel` | `quorum cancel` and `quorum pause`: a person calls work off, or lets a session come to rest |
 //! | `changed_mission` | a mission file that was changed since its run froze it: `--accept-changed-mission` |
 //! | `clean` | `quorum clean`: removes runs that nobody needs any more |
-//! | `command` | the command line as one tree: what the structs declare, with what they cannot say |
+//! | `command_tree` | the command line as one tree: what the structs declare, with what they cannot say |
 //! | `complete` | what a shell offers at the tab key |
 //! | `completions` | `quorum completions`: what a shell reads once, so that it asks `complete` at every key |
 //! | `config` | `quorum config show`: which settings hold, and which layer each of them comes from |
@@ -26,7 +26,7 @@
 //! | `event_loop` | the event loop of a command: asynchronous work is waited for |
 //! | `events` | `quorum events`: what happened, under the public names |
 //! | `explain` | `quorum explain`: what a code, a flag or a word of a screen means |
-//! | `failure` | why a command could not do what it was asked: a message, what to do next, an exit code |
+//! | `command_error` | why a command could not do what it was asked: a message, what to do next, an exit code |
 //! | `file_view` | a file of a run as it is quoted: its beginning, if it is as records say |
 //! | `finish_gate` | what finish gates need from the disk before a run may start: lists of tests, and what says how to compile |
 //! | `folded_task` | one task of a run, as the run's journal tells it |
@@ -69,7 +69,7 @@
 //! | `writer` | who works on a run now: a session, or agents that outlived one |
 
 #[macro_use]
-mod failure;
+mod command_error;
 
 mod active_titles;
 mod agent_commands;
@@ -80,7 +80,7 @@ mod calibration;
 mod cancel;
 mod changed_mission;
 mod clean;
-mod command;
+mod command_tree;
 mod complete;
 mod completions;
 mod config;
@@ -141,7 +141,7 @@ use std::process::ExitCode;
 use clap::{ArgMatches, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::report::documents::Halves;
-use failure::Failure;
+use command_error::Failure;
 use screen::{Screen, not_printed};
 
 const AFTER_HELP: &str = "\
@@ -412,7 +412,7 @@ fn perform(action: Action, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
 /// The whole command line.
 fn command_line() -> Command {
     let hide = |root: Command, name: String| root.mut_subcommand(name, |old| old.hide(true));
-    command::with_help(agent_commands::names().fold(Arguments::command(), hide), &GROUPS)
+    command_tree::with_help(agent_commands::names().fold(Arguments::command(), hide), &GROUPS)
 }
 
 /// Parses the arguments, does what they say, and returns the exit code (semantics, section 20).
@@ -432,7 +432,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
     panics::take_charge();
     session::fork_early(&words);
-    let matches = match command::parse(&command_line(), &words) {
+    let matches = match command_tree::parse(&command_line(), &words) {
         Ok(matches) => matches,
         Err(error) => {
             // Help and version go to stdout and are no error; a broken pipe there is nobody's business.
@@ -451,7 +451,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let _ = supervisor::own_signals();
     let name = matches.subcommand_name().unwrap_or("run").to_owned();
     let matches = matches.subcommand().map_or(&matches, |(_, matches)| matches);
-    let refused = command::refuse_format(&mut arguments.output, &name, matches);
+    let refused = command_tree::refuse_format(&mut arguments.output, &name, matches);
     let log = variables::log(&arguments.output, matches);
     let screen = Screen::new(&arguments.output, log.as_ref().ok().copied().flatten());
     if let Err(failure) = refused.and(log.map(drop)) {

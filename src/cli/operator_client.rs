@@ -13,7 +13,7 @@ use crate::store::{Lock, LockError, OperatorKey, Queued, RunFolder, StateFolder,
 use rules::domain::Timestamp;
 use rules::engine::{Command, CommandResult, Event, Fact, OperatorInput, RunEvent, evaluate_command};
 
-use super::failure::Failure;
+use super::command_error::Failure;
 use super::project::WRITABLE;
 use super::project::{open_run, refuse};
 use super::screen::Screen;

@@ -11,7 +11,7 @@ use rules::domain::{Bar, BarOrigin, Millis, Points};
 use rules::mission::RunOptions;
 
 use super::args::{Demands, ReviewFlags, SessionFlags};
-use super::failure::Failure;
+use super::command_error::Failure;
 use super::project::settings_texts;
 
 /// Options that hold nothing but the configuration files beneath a mission.

@@ -15,7 +15,7 @@ use rules::mission::{self, RunOptions, Source};
 use supervisor::files::no_links::scratch_folder;
 
 use super::args::{Format, Progress, Run};
-use super::failure::Failure;
+use super::command_error::Failure;
 use super::launch::InPassing;
 use super::load::{self, absolute, load, mission_folder, selected_plan};
 use super::options::{apply_flags, options_with_config};

@@ -16,7 +16,7 @@ use rules::mission::ConfigLayer;
 use supervisor::files::is_unfit;
 
 use super::args::{LATEST, OfRun, OutputArgs, Trust};
-use super::failure::Failure;
+use super::command_error::Failure;
 use super::screen::Screen;
 use super::variables::check_config;
 

@@ -6,7 +6,7 @@ use std::fs;
 
 use clap::{Arg, ArgAction, Command};
 
-use super::command::formats;
+use super::command_tree::formats;
 use super::variables::VARIABLES;
 use super::{GROUPS, command_line};
 

@@ -9,7 +9,7 @@ use crate::report::documents::{RunDocument, RunState};
 use crate::report::markdown::markdown;
 
 use super::args::{JsonFlag, OfRun};
-use super::failure::Failure;
+use super::command_error::Failure;
 use super::project::{open_run, run_of};
 use super::report_kind::{ReportKind, ReportTarget};
 use super::reports::{Reports, exit_code};

@@ -21,7 +21,7 @@ use rules::domain::OutcomeClass;
 use rules::engine::{self, Outcome, State};
 use rules::mission::RunOptions;
 
-use super::failure::Failure;
+use super::command_error::Failure;
 use super::project::{current_dir, warn};
 use super::report_kind::{ReportTarget, ReportTargets};
 use super::report_place::{HeldPlace, ReportPlace, identity, moved, open_stream, write_stream};

@@ -14,13 +14,13 @@ use crate::runtime::ask_about_request;
 use crate::store::{Requests, RunFolder, StateFolder, WorkRequest};
 use rules::domain::{AgentId, RequestStatus, RunId, Timestamp};
 use rules::engine::{Command, CommandResult, State, cannot_add, task_of_request};
-use rules::judging::triage::{Triage, parse_triage};
+use rules::judging::intake_reply::{Triage, parse_triage};
 use rules::mission::{SubTask, read_sub_task};
 
 use super::active_titles::refuse_active_titles;
 use super::args::{LATEST, OfRun};
+use super::command_error::Failure;
 use super::event_loop::block_on;
-use super::failure::Failure;
 use super::operator_client::{ActorArgs, Submitted, refuse_agents, submit_command};
 use super::project::{all_runs, find_run, open_run, state_folder, unusable_file, warn};
 use super::screen::Screen;

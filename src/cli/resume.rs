@@ -16,7 +16,7 @@ use rules::engine::{self, Fact, LaterSession, State};
 use super::active_titles::refuse_active_titles;
 use super::args::{OfRun, SessionFlags, Trust};
 use super::changed_mission::ChangedMission;
-use super::failure::Failure;
+use super::command_error::Failure;
 use super::lock::lock;
 use super::operator_client::{apply_failure, refuse_agents};
 use super::options::apply_flags;

@@ -14,7 +14,7 @@ use rules::mission::{AgentPlan, RunOptions};
 
 use super::active_titles::resolve_conflicts;
 use super::args::Run;
-use super::failure::Failure;
+use super::command_error::Failure;
 use super::launch::{Launch, new_run_id};
 use super::load::absolute;
 use super::lock::lock;

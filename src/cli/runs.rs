@@ -4,7 +4,7 @@ use clap::Args;
 
 use crate::report::documents::runs::{RunRow, document, human};
 
-use super::failure::Failure;
+use super::command_error::Failure;
 use super::listing::row;
 use super::project::{all_runs, state_folder};
 use super::screen::Screen;

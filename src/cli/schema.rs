@@ -8,7 +8,7 @@ use crate::report::documents::commands::{KeyBelow, KeyDocument};
 use crate::report::documents::schema::{DocumentKind, documents};
 use rules::mission::{FieldDoc, FileKind, NoSuchField, field_doc, json_schema};
 
-use super::failure::Failure;
+use super::command_error::Failure;
 use super::screen::Screen;
 
 /// Print the JSON Schema of a file or a document, or of one key

@@ -27,7 +27,7 @@ use rules::mission;
 use supervisor::{ProcessIdentity, open_output, stdout_was_closed, this_boot};
 
 use super::args::{Format, JsonFlag, OutputArgs, Progress, SessionFlags, When};
-use super::failure::Failure;
+use super::command_error::Failure;
 use super::harmless::Harmless;
 use super::variables::Log;
 

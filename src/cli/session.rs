@@ -19,8 +19,8 @@ use rules::mission::model::Sandbox;
 use rules::mission::{Confinement, Plan, RunOptions};
 use supervisor::Tier;
 
+use super::command_error::Failure;
 use super::event_loop::block_on;
-use super::failure::Failure;
 use super::panics;
 use super::project::current_dir;
 

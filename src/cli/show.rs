@@ -7,7 +7,7 @@ use crate::report::documents::show::{TaskDocument, human};
 use crate::store::SpoolName;
 
 use super::args::OfRun;
-use super::failure::Failure;
+use super::command_error::Failure;
 use super::file_view::file_view;
 use super::folded_task::{check_attempt, fold_task};
 use super::project::run_of;

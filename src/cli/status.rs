@@ -13,7 +13,7 @@ use rules::domain::Timestamp;
 use rules::engine::outcome;
 
 use super::args::{OfRun, Trust};
-use super::failure::Failure;
+use super::command_error::Failure;
 use super::project::{open_run, state_folder, vouched_run};
 use super::screen::{FirstPage, LiveView, Screen, lines_of_stdout};
 use super::writer::{at_work, has_writer};

@@ -17,7 +17,7 @@ use rules::mission::{self, Report, RunOptions, first_line};
 
 use super::args::ReviewFlags;
 use super::calibration;
-use super::failure::Failure;
+use super::command_error::Failure;
 use super::finish_gate::freeze;
 use super::load::{self, load_over, mission_folder};
 use super::options::{apply_review_flags, options_with_config};

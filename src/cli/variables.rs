@@ -10,7 +10,7 @@ use crate::runtime::CONFIG;
 use rules::mission::did_you_mean;
 
 use super::args::OutputArgs;
-use super::failure::Failure;
+use super::command_error::Failure;
 
 /// The variables and their meaning, for people: the page of the command line lists them.
 pub const VARIABLES: [(&str, &str); 15] = [

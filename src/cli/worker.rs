@@ -4,7 +4,7 @@ use std::num::NonZeroU16;
 
 use clap::Args;
 
-use super::failure::Failure;
+use super::command_error::Failure;
 use super::screen::Screen;
 
 /// Run agents of other machines that have this queue

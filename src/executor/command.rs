@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::agents::command::{Placeholders, path_variable};
+use crate::agents::command_line::{Placeholders, path_variable};
 use crate::agents::preset::{CommandAgent, ProgramStart, TurnSession, Use};
 use crate::agents::secrets::{Secrets, own_variable};
 use crate::review::checks::CommandOutcome;

@@ -9,9 +9,9 @@ use tokio::task::JoinError;
 use crate::agents::channel::ChannelError;
 use crate::agents::endpoint::EndpointError;
 use crate::review::facts::FactsError;
+use crate::review::file_changes::PatternError;
 use crate::review::handoff::OwnWork;
 use crate::review::pictures::PictureError;
-use crate::review::snapshot::PatternError;
 use rules::mission::UnsetVariable;
 
 /// Why work cannot be begun, or what it left cannot be used.

@@ -5,12 +5,12 @@
 //! | file | what |
 //! |---|---|
 //! | `approver` | approvers that are commands (5) |
-//! | `baseline` | what the checks of a task say before the work (24) |
+//! | `baseline_look` | what the checks of a task say before the work (24) |
 //! | `check` | checks: what the end of one says (6.4) |
 //! | `command` | one command: what it is started with, as values and as bytes, and what its end leaves |
 //! | `error` | why work cannot be begun, or what it left cannot be used |
 //! | `finish_gate` | commands of finish gates: run like checks, in the same clean environment (6.3) |
-//! | `probes` | the heuristic grader at work: runs the commands that a task's criteria name, looks at the files, and grades |
+//! | `heuristic` | the heuristic grader at work: runs the commands that a task's criteria name, looks at the files, and grades |
 //! | `preset_files` | the files with settings that a preset has for its program |
 //! | `program` | what the end of a program means that a preset reads |
 //! | `program_watch` | programs of agents at work: what they do, and what they wait for (13) |
@@ -21,13 +21,13 @@
 //! | `workspace` | the folder that a task works in |
 
 pub mod approver;
-pub mod baseline;
+pub mod baseline_look;
 pub mod check;
 pub mod command;
 pub mod error;
 pub mod finish_gate;
+pub mod heuristic;
 mod preset_files;
-pub mod probes;
 pub mod program;
 pub mod program_watch;
 pub mod runner;

@@ -61,8 +61,8 @@ impl CommandOwner {
     /// The turn that it is, or is a part of.
     pub fn turn(self) -> Option<TurnId> {
         match self {
-            Self::Turn(turn) | Self::Tool(turn) => Some(turn),
-            Self::Task(_) | Self::Ask(..) | Self::Audit | Self::Nobody => None,
+            Self::Tool(turn) => Some(turn),
+            _ => self.as_turn(),
         }
     }
 }

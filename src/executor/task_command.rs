@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::agents::cassette::CallKey;
-use crate::agents::command::{TASK_VARIABLE, check_argv, inherited, script_argv, test_argv};
+use crate::agents::command_line::{TASK_VARIABLE, check_argv, inherited, script_argv, test_argv};
 use crate::agents::preset::{ByPreset, CommandAgent, TurnSession, Use};
 use crate::agents::secrets::Secrets;
 use crate::store::{AskFile, RunFolder, SpoolName};

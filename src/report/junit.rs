@@ -20,8 +20,8 @@ use rules::domain::{Cause, FailureClass, OutcomeClass, QualityFlag, Timestamp};
 use rules::engine::GateStanding;
 
 use super::documents::{AttemptRow, RunDocument, TaskRow};
+use super::further_stages::{remarks, stage_words};
 use super::rank::{Rank, reason};
-use super::stages::{remarks, stage_words};
 use super::summary::outcome_words;
 use super::text::criteria_words;
 

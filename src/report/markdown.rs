@@ -5,8 +5,8 @@ use rules::mission::char_start;
 
 use super::documents::{GateRow, RunDocument, TaskRow};
 use super::findings::{self, Accepted};
+use super::further_stages::{remarks, stage_words};
 use super::rank::{Rank, reason};
-use super::stages::{remarks, stage_words};
 use super::summary::{not_reviewed, outcome_words};
 use super::text::{elapsed, sanitize};
 

@@ -13,7 +13,7 @@
 //! | `documents` | the documents of a run, one struct each: JSON is its serialisation, all else is drawn from it |
 //! | `doctor` | `quorum.doctor/v1`: whether this machine can run a mission |
 //! | `events` | `quorum events`: the journal under its public names (21) |
-//! | `failure` | why a command could not do what it was asked, for people |
+//! | `command_error` | why a command could not do what it was asked, for people |
 //! | `findings` | what was found, for every report alike: causes of failures, what accepted work carries (20) |
 //! | `forewarning` | what is known before a run starts and would else be a surprise at its end |
 //! | `history` | one task, attempt by attempt: what `show`, `logs` and `metrics` are made from |
@@ -28,7 +28,7 @@
 //! | `progress` | a session while it runs |
 //! | `rank` | what a task amounts to in a report: one ranking for JUnit, Markdown and annotations |
 //! | `settings` | `quorum config show` for people |
-//! | `stages` | the further stages for readers: who they are, what they said |
+//! | `further_stages` | the further stages for readers: who they are, what they said |
 //! | `status` | `quorum status` for people: one row per task, then gates, what waits, and the outcome |
 //! | `style` | colours, symbols and the screen they go to |
 //! | `summary` | the final block of a session: always printed, also on failure and Ctrl-C |
@@ -40,14 +40,15 @@
 
 pub mod annotations;
 pub mod codes;
+pub mod command_error;
 pub mod dead_letters;
 pub mod difference;
 pub mod doctor;
 pub mod documents;
 pub mod events;
-pub mod failure;
 mod findings;
 pub mod forewarning;
+mod further_stages;
 pub mod history;
 pub mod html;
 pub mod ids;
@@ -60,7 +61,6 @@ pub mod page;
 pub mod progress;
 mod rank;
 pub mod settings;
-mod stages;
 pub mod status;
 pub mod style;
 pub mod summary;

@@ -7,7 +7,7 @@ use rules::engine::{Hold, State};
 use rules::mission::Part;
 
 use super::documents::{FailureRow, TaskRow};
-use super::stages::stage_words;
+use super::further_stages::stage_words;
 use super::style::Style;
 use super::text::{against_bar, sanitize};
 use super::view::RunView;

@@ -15,7 +15,7 @@ use super::settings::{self, Setting};
 use super::status::StatusPage;
 use super::style::TextLayout;
 use super::testing::{Mission, SCREENS, Scene, assert_fits, eventful, play_eventful, run_id};
-use super::{codes, doctor, failure, logs, metrics, status};
+use super::{codes, command_error, doctor, logs, metrics, status};
 use rules::domain::{Finding, GateId, OutcomeClass, RunId, Severity, TaskId, Timestamp};
 use rules::engine::{GateStanding, StopCause};
 use rules::mission::{self, Code, Layers, Source};
@@ -253,8 +253,12 @@ fn the_machine() {
 #[test]
 fn a_command_that_could_not_do_its_work() {
     let message = format!("agent 'a': no program\n       agent '{HOSTILE}': {LONG}");
-    insta::assert_snapshot!(everywhere(|screen| failure::human(&message, Some(LONG), screen)));
-    let short = everywhere(|screen| failure::human("there is no run", None, screen));
+    insta::assert_snapshot!(everywhere(|screen| command_error::human(
+        &message,
+        Some(LONG),
+        screen
+    )));
+    let short = everywhere(|screen| command_error::human("there is no run", None, screen));
     assert!(
         short.contains("error: there is no run\n") && !short.contains("help"),
         "{short}"

@@ -11,8 +11,8 @@ use rules::engine::{DeferralReason, GateStanding, RunPhase, SeatState, State};
 use rules::mission::Part;
 
 use super::documents::{GateRow, RunDocument, RunState, TaskRow, Tasks};
+use super::further_stages::stage_name;
 use super::rank::{Rank, reason};
-use super::stages::stage_name;
 use super::style::{Role, Sheet, TextLayout};
 use super::summary::{not_reviewed, outcome_words, resumable_at};
 use super::text::{against_bar, elapsed, fit, sanitize};

@@ -13,7 +13,7 @@ use rules::engine::{
     Prompt, ReplyRef, RunStarted, State, StopCause, SupervisorRef, TurnEnd, TurnEvent, TurnUpdate, Usage,
     apply, decide,
 };
-use rules::judging::baseline::items;
+use rules::judging::baseline_checks::items;
 use rules::mission::model::{self, Adapter, Check, CommandCheck, Consensus, PanelMode, Review};
 use rules::mission::{
     AgentPlan, GatePlan, Judge, Panel, PanelSeats, Part, Plan, Rules, RunOptions, StagePlan, TaskPlan,

@@ -20,7 +20,7 @@ use rules::domain::{
 use rules::engine::{
     AskEvent, AskReply, BudgetEvent, Concern, DeadlineStep, DependencyStep, Event, HoldEvent, Outcome,
     ReplyRef, RunEvent, Salvaged, StageReport, TaskEvent, TaskWork, ToolLedgerRef, TurnEvent, TurnUpdate,
-    Usage, Used, Way, WorkId, add_known,
+    Usage, Way, WorkId, add_known,
 };
 use rules::mission::model::FinalChecks;
 use rules::mission::{NO_FINAL_CHECKS, Plan};
@@ -464,7 +464,10 @@ impl RunView {
                     view.state = SeatStanding::Failed;
                 }
                 task.usage.requests -= u32::from(*never_began);
-                self.count_used(id.task, used.as_deref());
+                let used = used.as_deref();
+                // The request that a call is counts already.
+                let requests = used.map_or(0, |used| used.tools.more_requests());
+                self.count(id.task, requests, used.map(|used| used.usage));
             }
             AskEvent::HandedOver { .. } => {}
         }
@@ -506,12 +509,6 @@ impl RunView {
                 *known = known.plus(cost);
             }
         }
-    }
-
-    /// Counts the requests of a call that failed beyond the one that a call is, and what they used.
-    fn count_used(&mut self, task: TaskId, used: Option<&Used>) {
-        let requests = used.map_or(0, |used| used.tools.more_requests());
-        self.count(task, requests, used.map(|used| used.usage));
     }
 }
 

@@ -72,7 +72,7 @@ mod tests {
             include_str!("../../crates/rules/src/domain/failure.rs"),
             include_str!("../../crates/rules/src/domain/lifecycle.rs"),
             include_str!("../../crates/rules/src/domain/verdict.rs"),
-            include_str!("../../crates/rules/src/domain/request.rs"),
+            include_str!("../../crates/rules/src/domain/intake.rs"),
             include_str!("../../crates/rules/src/domain/dead_letter.rs"),
             include_str!("../../crates/rules/src/domain/score.rs"),
             include_str!("../../crates/rules/src/domain/assumption.rs"),

@@ -15,20 +15,20 @@
 //! | `prompt` | what a reviewer is asked; the words of the strict reprompt (7, 9) |
 //! | `questions` | what agents are asked that judge no work, and how the reply of each purpose is read (13) |
 //! | `rubric` | what a judge is asked that grades by a rubric (10) |
-//! | `snapshot` | files that a task's rules name, before and after a turn (1, 6) |
-//! | `stages` | what further stages are asked, and what their commands' ends say (6.7, 15) |
-//! | `verdict` | what a stored reply says |
+//! | `file_changes` | files that a task's rules name, before and after a turn (1, 6) |
+//! | `further_stages` | what further stages are asked, and what their commands' ends say (6.7, 15) |
+//! | `stored_reply` | what a stored reply says |
 
 pub mod checks;
 pub mod evidence;
 pub mod facts;
 pub mod fence;
+pub mod file_changes;
+pub mod further_stages;
 pub mod handoff;
 pub mod judgement;
 pub mod pictures;
 pub mod prompt;
 pub mod questions;
 pub mod rubric;
-pub mod snapshot;
-pub mod stages;
-pub mod verdict;
+pub mod stored_reply;

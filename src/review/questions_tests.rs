@@ -1,7 +1,7 @@
 //! Tests of what agents are asked that judge no work, and of how replies are read.
 
 use super::*;
-use crate::review::verdict::{JudgeReply, of_ask};
+use crate::review::stored_reply::{JudgeReply, of_ask};
 use rules::domain::Finding;
 use rules::domain::{Severity, StageKey};
 use rules::engine::Feedback;

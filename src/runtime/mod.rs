@@ -37,12 +37,11 @@ pub use isolation::worktrees::{
     begin_worktrees, check_repository, forget_work, restore_work, tidy_worktrees, work_diff,
 };
 pub use outside::calibration_runner::{AskedAs, Judges, ReviewerReply, form_of_request};
+pub use outside::intake::ask_about_request;
 pub use outside::operator::{ApplyError, apply_offline, drain, vouch_for};
 pub use outside::replay::{Comparison, Decision, Reading, Replay, replay, said_by_answer};
 pub use outside::settings_files::{CONFIG, SettingsError, settings_files, user_settings};
-pub use outside::triage::ask_about_request;
 pub use outside::working_diff::{WorkingDiff, working_diff};
-pub use recovery::admission::{Unfinished, unfinished_runs, unfinished_with};
 pub use recovery::adopt::{Keeping, Left, adopt};
 pub use recovery::inspect::{Inspection, SalvageError, VerifiedFiles, inspect, salvage};
 pub use recovery::missing_files::missing_files;
@@ -53,6 +52,7 @@ pub use recovery::origin::{
 };
 pub use recovery::recover::{HAS_WORKERS, RecoverError, Recovered, layers_of, recover};
 pub use recovery::supervision::{NoWord, supervisors};
+pub use recovery::unfinished::{Unfinished, unfinished_runs, unfinished_with};
 pub use session::control::{ControlAnswer, Reply, ask};
 pub use session::observer::Observer;
 pub use session::snapshots::{Tail, summary_of_snapshot};

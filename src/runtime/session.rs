@@ -9,7 +9,7 @@
 //! | `end` | the end of a session that ended in order |
 //! | `entry` | a record on its way: vouched for, applied, with what becomes due by it, appended |
 //! | `error` | why a session could not go on |
-//! | `inbox` | what lies in the inbox: commands of people who could not reach the session at its socket |
+//! | `queued_commands` | what lies in the inbox: commands of people who could not reach the session at its socket |
 //! | `observer` | who watches a session |
 //! | `orders` | what each piece of work is given of the state, by value |
 //! | `other_runs` | commands for the other runs of the state folder while this session holds its lock |
@@ -24,11 +24,11 @@ pub mod effects;
 mod end;
 pub mod entry;
 pub mod error;
-mod inbox;
 pub mod observer;
 mod orders;
 pub mod other_runs;
 mod processes;
+mod queued_commands;
 pub mod signals;
 pub mod snapshots;
 

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `dead_letters` | `dead-letters.jsonl`: what failed for good, of all runs (13) |
 //! | `double` | a log file in memory that crashes where it is told to, for tests |
-//! | `inbox` | `commands/`: operators' commands for a writer that could not be asked directly |
+//! | `queued_commands` | `commands/`: operators' commands for a writer that could not be asked directly |
 //! | `journal` | the journal: append, group commit, the torn tail that is cut, damage that is refused |
 //! | `layout` | where things are below `.polpo/` |
 //! | `lock` | `lock`: the one writer's advisory lock |
@@ -21,12 +21,12 @@
 //! | `survey` | links, FIFOs, foreign files in the place of something of the state (22) |
 
 mod dead_letters;
-mod inbox;
 mod journal;
 mod layout;
 mod lock;
 mod log_file;
 mod operator_key;
+mod queued_commands;
 mod record;
 mod requests;
 mod salvage;
@@ -40,7 +40,6 @@ mod crash_tests;
 pub(crate) mod double;
 
 pub use dead_letters::DeadLetters;
-pub use inbox::{InboxFile, LONGEST_COMMAND, Queued, move_aside, put, taken, waiting};
 pub use journal::{DamagedJournal, Journal, JournalError, LONGEST_RECORD, Reader};
 pub use layout::{AskFile, FolderError, KnownRun, NOT_UTF8, RunFolder, SpoolName, StateFolder};
 pub use lock::{Holder, Lock, LockError};
@@ -48,6 +47,7 @@ pub use log_file::{FsLog, LogFile};
 pub use operator_key::OperatorKey;
 #[cfg(feature = "temporal")]
 pub use operator_key::folder_of_user;
+pub use queued_commands::{InboxFile, LONGEST_COMMAND, Queued, move_aside, put, taken, waiting};
 pub use record::{JournalDecision, Record};
 pub use requests::{Requests, WorkRequest};
 pub use salvage::keep_prefix;

@@ -1,5 +1,9 @@
 //! The runner's end: forking the supervisor, or finding one that outlived its runner, and talking to it without ever waiting
 //! for it.
+//!
+//! | file | what |
+//! |---|---|
+//! | `testing` | connections for the tests of other packages |
 
 use std::collections::{BTreeSet, VecDeque};
 use std::io::{self, Read, Write};
@@ -13,14 +17,17 @@ use tokio::io::{Interest, Ready};
 
 use super::concealment;
 use super::event_loop::{self, Greeting};
-use super::farewell::SupervisorSecret;
 use super::identity::{ProcessIdentity, pid_of};
+use super::orderly_end::SupervisorSecret;
 use super::platform;
 use super::posix::{self, Forked};
 use super::protocol::{
     Frames, Holding, Outgoing, PROTOCOL, SupervisorCommand, SupervisorEvent, Tier, VersionGreeting, encode,
 };
 use super::socket::SocketAddress;
+
+#[cfg(any(test, feature = "testing"))]
+mod testing;
 
 const READ_SIZE: usize = 64 << 10;
 /// How long the end of a supervisor may take: longer than it waits itself for what will not die.
@@ -463,26 +470,4 @@ fn watch(socket: UnixStream, interest: Interest) -> io::Result<AsyncFd<UnixStrea
     // `AsyncFd`, which is never taken apart, drops it after it has stopped to watch.
     let watched = unsafe { AsyncFd::register_with_interest(socket, interest) };
     Ok(watched?)
-}
-
-#[cfg(feature = "testing")]
-impl Client {
-    /// A connection whose supervisor has ended. Needs a tokio runtime, as every connection does.
-    pub fn left_alone() -> Self {
-        let (runner, supervisor) = UnixStream::pair().expect("sockets can be made");
-        drop(supervisor);
-        let handle = Handle {
-            socket: runner,
-            pid: rustix::process::getpid(),
-            farewell: None,
-            identity: ProcessIdentity {
-                pid: 0,
-                start_time: 0,
-                boot_id: String::new(),
-            },
-            incoming: Frames::default(),
-            received: VecDeque::new(),
-        };
-        handle.into_async().expect("a socket can be made asynchronous")
-    }
 }

@@ -12,8 +12,8 @@ use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use super::farewell::{self, SupervisorSecret};
 use super::identity::ProcessIdentity;
+use super::orderly_end::{self, SupervisorSecret};
 use super::protocol::ChildExit;
 use crate::files::{checked_line, if_there, open_blocking, open_with};
 
@@ -144,7 +144,7 @@ impl ExitsLog {
         let mut last_words = self.notes.iter().filter(|note| note.is_of(supervisor));
         last_words.any(|note| {
             let word = note.farewell.as_deref();
-            word.is_some_and(|word| farewell::keeps(word, promised))
+            word.is_some_and(|word| orderly_end::keeps(word, promised))
         })
     }
 }

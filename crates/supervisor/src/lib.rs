@@ -28,7 +28,7 @@
 //! | `descriptors` | what the standard descriptors were before the program began |
 //! | `event_loop` | the supervisor's loop: waits for the session, children and the next deadline |
 //! | `exits` | `exits.log`: how every child ended, one JSON object a line |
-//! | `farewell` | how one that ended in order is told from one that was killed |
+//! | `orderly_end` | how one that ended in order is told from one that was killed |
 //! | `files` | files that somebody else could exchange meanwhile: how they are opened, replaced, removed |
 //! | `identity` | how a process is recognised again after a crash: number, boot, start time |
 //! | `linux` | Linux only: finding and killing all that descends from a child, confinement, starting a program |
@@ -55,13 +55,13 @@ mod concealment;
 mod descriptors;
 mod event_loop;
 mod exits;
-mod farewell;
 pub mod files;
 mod identity;
 #[cfg(target_os = "linux")]
 mod linux;
 mod mark;
 mod mount_plan;
+mod orderly_end;
 mod orphans;
 #[cfg(not(target_os = "linux"))]
 mod other;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::agents::acp;
-use crate::agents::command::{ChildEnv, Program};
+use crate::agents::command_line::{ChildEnv, Program};
 use rules::domain::Money;
 use rules::mission::model::{
     Adapter, Agent, PermissionRule, PermissionSet, Permissions, Preset, PromptRoute,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::agents::command::Placeholders;
+use crate::agents::command_line::Placeholders;
 use rules::domain::Money;
 use rules::mission::model::{Grant, PermissionSet, Preset, PromptRoute};
 

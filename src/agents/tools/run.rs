@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::agents::command::script_argv;
+use crate::agents::command_line::script_argv;
 use crate::agents::model::{ToolCall, ToolSpec};
 use rules::domain::Millis;
 

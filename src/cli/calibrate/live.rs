@@ -15,9 +15,9 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use serde_with::skip_serializing_none;
 
+use crate::cli::command_error::Failure;
 use crate::cli::defined_agents::defined_agents;
 use crate::cli::event_loop::block_on;
-use crate::cli::failure::Failure;
 use crate::cli::load::load;
 use crate::cli::options::options_with_config;
 use crate::cli::project::current_dir;

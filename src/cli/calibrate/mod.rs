@@ -23,7 +23,7 @@ use crate::report::documents::calibration::{CalibrationDocument, human};
 use rules::domain::Points;
 use rules::judging::calibration::{Collector, EvaluationSettings, LabelSet, evaluate, steps};
 
-use crate::cli::failure::Failure;
+use crate::cli::command_error::Failure;
 use crate::cli::report_place::ReportPlace;
 use crate::cli::screen::Screen;
 use crate::report::html::calibration_page;

@@ -11,7 +11,7 @@ use std::path::Path;
 use anyhow::anyhow;
 use serde_json::{Value, json};
 
-use crate::cli::failure::Failure;
+use crate::cli::command_error::Failure;
 use rules::domain::Digest;
 use rules::judging::calibration::{Collector, row_key};
 use supervisor::files::no_links::real_path;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::anyhow;
 
 use crate::cli::calibration::{PLACE, stored_fits};
-use crate::cli::failure::Failure;
+use crate::cli::command_error::Failure;
 use crate::report::documents::calibration::DriftRow;
 use crate::runtime::form_of_request;
 use rules::domain::{Digest, Points};

@@ -13,7 +13,7 @@ use rules::mission::model::{Adapter, CommandLine, Review};
 use rules::mission::{self, AgentPlan, PanelSeats, Plan, RunOptions};
 
 use super::super::args::Demands;
-use super::super::failure::Failure;
+use super::super::command_error::Failure;
 use super::super::load::{self, load_over, mission_folder};
 use super::super::options::{apply_demands, options_with_config};
 use super::super::session::must_be_confined;

@@ -2,7 +2,7 @@
 
 use crate::report::doctor::{CheckOutcome, HealthCheck};
 
-use super::super::failure::Failure;
+use super::super::command_error::Failure;
 use super::super::session::{can_be_confined, fork_supervisor};
 use supervisor::{NamespaceMaker, Tier};
 

@@ -25,7 +25,7 @@ use crate::report::doctor::{CheckOutcome, HealthCheck, document, human};
 use rules::domain::OutcomeClass;
 
 use super::args::Demands;
-use super::failure::Failure;
+use super::command_error::Failure;
 use super::load::mission_file;
 use super::project::state_folder_at;
 use super::screen::Screen;

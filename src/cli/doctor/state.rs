@@ -14,8 +14,8 @@ use crate::store::{DamagedJournal, InboxFile, OperatorKey, RunFolder, StateFolde
 use rules::domain::{OutcomeClass, RunId};
 use rules::engine::Salvaged;
 
+use super::super::command_error::Failure;
 use super::super::confirm;
-use super::super::failure::Failure;
 use super::super::lock::lock;
 use super::super::operator_client::{ActorArgs, apply_failure, refuse_agents};
 use super::super::project::{all_runs, find_run, refuse, state_folder, unchecked_state_folder};

@@ -19,8 +19,8 @@ use clap::{Args, ValueEnum};
 use crate::report::documents::commands::InitDocument;
 use supervisor::files::if_there;
 
+use super::command_error::Failure;
 use super::confirm::is_welcome;
-use super::failure::Failure;
 use super::screen::Screen;
 use templates::File;
 

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::Path;
 
-use crate::cli::failure::Failure;
+use crate::cli::command_error::Failure;
 use crate::runtime::{WorkingDiff, working_diff};
 
 use super::ReviewArgs;

@@ -33,8 +33,8 @@ use rules::mission::{self, Extent, NO_FINAL_CHECKS, Plan, RunOptions, Source};
 use supervisor::files::{read_regular, replace_file};
 
 use crate::cli::args::{LATEST, SessionFlags};
+use crate::cli::command_error::Failure;
 use crate::cli::defined_agents::{defined_agents, refuse_strangers};
-use crate::cli::failure::Failure;
 use crate::cli::launch::InPassing;
 use crate::cli::load::load;
 use crate::cli::options::{apply_flags, options_with_config};

@@ -3,7 +3,7 @@
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command};
 
-use crate::cli::failure::Failure;
+use crate::cli::command_error::Failure;
 use crate::cli::project::{find_run, refuse, state_folder};
 use crate::cli::screen::Screen;
 use crate::report::documents::replay::{class, document, human};

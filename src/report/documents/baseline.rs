@@ -9,7 +9,7 @@ use crate::report::style::TextLayout;
 use crate::report::templates::render;
 use rules::domain::{BeforeWork, OutcomeClass, TaskId};
 use rules::engine::State;
-use rules::judging::baseline::{BaselineCheck, CheckPlace, is_wanted, items, wrongly_green};
+use rules::judging::baseline_checks::{BaselineCheck, CheckPlace, is_wanted, items, wrongly_green};
 use rules::mission::Plan;
 use rules::mission::model::{BeforeRule, Check};
 

@@ -13,8 +13,8 @@ use super::run::Usage;
 use super::waits::Wait;
 use super::{NOT_TAKEN, fields};
 use crate::report::findings::FindingRow;
+use crate::report::further_stages::at_work;
 use crate::report::rank::{Rank, rank};
-use crate::report::stages::at_work;
 use crate::report::text::sanitize;
 use crate::report::view::{AttemptView, FailureView, RunView};
 use rules::domain::{

@@ -9,7 +9,7 @@ use rules::engine::{
     AfterScan, AskEvent, BaselineResult, Event, Job, JobEnd, RunEvent, StageReport, TaskEvent, WorkEvent,
 };
 use rules::engine::{Mark, RunWork};
-use rules::judging::baseline::items;
+use rules::judging::baseline_checks::items;
 use rules::mission::Requirement;
 use rules::mission::model::{Check, CommandCheck};
 

@@ -30,7 +30,7 @@ use super::job_commands::JobCommands;
 use super::lease::{Lease, NoEnd};
 use super::server::{ServerError, connect};
 use super::worker_folder::{JobFolder, WorkerFolder, clean, named_by_secrets};
-use crate::agents::command::{ChildEnv, path_variable};
+use crate::agents::command_line::{ChildEnv, path_variable};
 use crate::agents::secrets::{Secrets, own_variable};
 use crate::executor::command::{CommandJob, GRACE};
 use crate::executor::error::WorkError;

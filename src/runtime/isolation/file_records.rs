@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::executor::error::WorkError;
 use crate::executor::spool::check;
-use crate::review::snapshot::{FileMarks, MOST_READ, Scope, changed_paths, look};
+use crate::review::file_changes::{FileMarks, MOST_READ, Scope, changed_paths, look};
 use crate::store::RunFolder;
 use rules::domain::TaskId;
 use rules::engine::FileRef;
-use rules::judging::touched::{self, TestPatterns, TouchedTests};
+use rules::judging::tests_changed::{self, TestPatterns, TouchedTests};
 use rules::mission::Plan;
 use supervisor::files;
 
@@ -100,7 +100,7 @@ pub fn tests_of(plan: &Plan, (folder, worktrees): (&RunFolder, &Worktrees), task
 fn marks_of_tests(plan: &Plan, folder: &RunFolder, task: TaskId) -> TestsBefore {
     let scope = Scope {
         root: plan.root_of(task),
-        patterns: touched::globs(plan, task)
+        patterns: tests_changed::globs(plan, task)
             .iter()
             .map(ToString::to_string)
             .collect(),

@@ -7,7 +7,7 @@
 //! | `git` | the git program: each of its calls, by no configuration but its own |
 //! | `guard` | protected files, looked at around each part of judging (22) |
 //! | `hidden` | which files hidden checks keep from workers, and what of them cannot be hidden |
-//! | `odd_files` | files that git could not take are looked for before it adds anything |
+//! | `unfit_for_git` | files that git could not take are looked for before it adds anything |
 //! | `other_mounts` | where else the files of a path are mounted |
 //! | `protection` | what work is judged by, as it was when the session began (22) |
 //! | `run_files` | what a run is made of, which no report replaces (22) |
@@ -19,9 +19,9 @@ pub mod file_records;
 pub mod git;
 pub mod guard;
 pub mod hidden;
-pub mod odd_files;
 pub mod other_mounts;
 pub mod protection;
 pub mod run_files;
+pub mod unfit_for_git;
 pub mod watch;
 pub mod worktrees;

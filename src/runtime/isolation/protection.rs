@@ -26,7 +26,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use crate::review::snapshot::{
+use crate::review::file_changes::{
     FileMarks, Guarded, KnownFiles, Scope, changed_paths, look_again, restored_paths,
 };
 use rules::domain::{AgentId, Digest, TaskId};

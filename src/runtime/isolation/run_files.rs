@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use crate::review::snapshot::{Guarded, Scope};
+use crate::review::file_changes::{Guarded, Scope};
 use rules::domain::TaskId;
 use rules::engine::State;
 use rules::mission::RunOptions;

@@ -10,12 +10,12 @@ use std::sync::Arc;
 use crate::executor::error::WorkError;
 use crate::executor::spool::{read_tail, write_sealed};
 use crate::executor::task_command::TaskCommands;
-use crate::review::snapshot::{FileMarks, MOST_READ, Scope, Stamp, changes, difference, look};
+use crate::review::file_changes::{FileMarks, MOST_READ, Scope, Stamp, changes, difference, look};
 use crate::store::{RunFolder, SpoolName};
 use rules::domain::{TaskId, TurnId};
 use rules::engine::{Committed, Fact, FileRef, FileSnapshot, State, TurnFiles};
 use rules::judging::evidence_rules::{is_written_enough, watched};
-use rules::judging::touched::{self, TestPatterns};
+use rules::judging::tests_changed::{self, TestPatterns};
 use rules::mission::{Plan, SubTask};
 
 use super::file_records::{FileRecord, carried, cut, folders, read_record, tests_of, touched};
@@ -187,7 +187,7 @@ impl After<'_> {
         protection.mark(plan, task, sub_tasks);
         let noted = known.noted.as_ref();
         let mut files = noted.map(|(path, record)| compare(plan, folder, task, path, record));
-        if let Some(files) = files.as_mut().filter(|_| touched::is_wanted(plan, task)) {
+        if let Some(files) = files.as_mut().filter(|_| tests_changed::is_wanted(plan, task)) {
             files.tests = touched(plan, (folder, worktrees), task, known.first.as_ref()).map(Box::new);
         }
         if plan.task(task).commits() {
@@ -241,7 +241,7 @@ fn commit(
 ) {
     match worktrees.commit(plan, task, committed) {
         Ok(work) => {
-            if touched::is_wanted(plan, task) {
+            if tests_changed::is_wanted(plan, task) {
                 let changed = work.changed.iter();
                 let changed = changed.map(|changed| (&*changed.path, changed.was_there()));
                 files.tests = TestPatterns::of(plan, task).touched(changed).map(Box::new);
@@ -271,7 +271,7 @@ fn note(
         folder.state_folder().path(),
         MOST_READ,
     );
-    let is_asked = touched::is_wanted(plan, turn.task) && !plan.task(turn.task).commits();
+    let is_asked = tests_changed::is_wanted(plan, turn.task) && !plan.task(turn.task).commits();
     let record = FileRecord {
         folders: folders(plan, turn.task),
         protected: protected.map_err(|mut unknown| {

@@ -26,9 +26,9 @@ use rules::mission::{AgentPlan, Plan, Rules, first_line};
 
 use supervisor::files::no_links::scratch_folder;
 
-use super::question::{Question, Replied};
+use super::ask::{Question, Replied};
 use crate::runtime::work::agent_backends::{Backend, EnvironmentProblem, backend_of};
-use crate::runtime::work::calls::review_timeout;
+use crate::runtime::work::model_turn::review_timeout;
 
 /// The prompt for a reviewer; `unread` is why the first reply could not be read.
 fn question_about(piece: &ReviewerView, unread: Option<&str>) -> JudgePrompt {

@@ -26,7 +26,7 @@ use serde_json::{Value, json};
 use crate::executor::error::WorkError;
 use crate::executor::spool::{is_as_recorded, read_head};
 use crate::review::judgement::Judgement;
-use crate::review::verdict::{self, JudgeReply, LARGEST_REPLY};
+use crate::review::stored_reply::{self, JudgeReply, LARGEST_REPLY};
 use crate::store::{AskFile, Record, RunFolder, Snapshot, SpoolName};
 use rules::domain::{Answer, AskId, Purpose};
 use rules::engine::{
@@ -395,8 +395,8 @@ impl Rejudge<'_> {
             Some(state.plan.bar_of_judges(id.task)),
         );
         let (judgement, derived) = self.read(reply, id, |said, judgement| match *agent.spec.adapter {
-            Adapter::Echo => verdict::of_echo(open.purpose),
-            _ => verdict::of_ask(open.purpose, held_to, said, &judgement.work),
+            Adapter::Echo => stored_reply::of_echo(open.purpose),
+            _ => stored_reply::of_ask(open.purpose, held_to, said, &judgement.work),
         });
         let shown = self.shown.remove(&id);
         let derived = derived.and_then(|derived| match (&judgement, shown) {

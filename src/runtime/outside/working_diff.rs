@@ -9,7 +9,7 @@ use rules::mission::model::Worktree;
 use supervisor::files::no_links::scratch_folder;
 
 use crate::runtime::isolation::git::{Configuration, Git, borrow, entries, refused};
-use crate::runtime::isolation::odd_files::odd_file;
+use crate::runtime::isolation::unfit_for_git::odd_file;
 
 /// A difference, and what of it is not shown.
 pub struct WorkingDiff {

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::time::Duration;
 
-use crate::agents::command::TASK_VARIABLE;
+use crate::agents::command_line::TASK_VARIABLE;
 use crate::executor::command::GRACE;
 use crate::store::RunFolder;
 use rules::domain::{TaskId, TurnId};

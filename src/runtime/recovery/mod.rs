@@ -2,7 +2,7 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `admission` | which runs are unfinished, and which are in the way of a new one (5) |
+//! | `unfinished` | which runs are unfinished, and which are in the way of a new one (5) |
 //! | `adopt` | adoption: turns that still work below the supervisor of a session that died, or ended since |
 //! | `foreign_runs` | run folders of other processes that appear while this session holds the lock |
 //! | `inspect` | whether a run on the disk is whole; keeping the good beginning of one that is not |
@@ -13,7 +13,6 @@
 //! | `recover` | recovery: state = fold(apply, journal); damage is refused with line and byte |
 //! | `supervision` | whether the supervisor that held a run's agents ended in order |
 
-pub mod admission;
 pub mod adopt;
 pub mod foreign_runs;
 pub mod inspect;
@@ -25,3 +24,4 @@ mod mutated_tests;
 pub mod origin;
 pub mod recover;
 pub mod supervision;
+pub mod unfinished;

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-use crate::executor::probes::Grading;
+use crate::executor::heuristic::Grading;
 use crate::executor::runner::CommandOwner;
 use crate::executor::task_command::TaskCommands;
 use rules::domain::{AgentId, AskId, DeadLetter, FailureClass, Millis, Purpose, TaskId, TurnId};
@@ -19,10 +19,11 @@ use crate::runtime::work::context::{
     AskOrder, JobOrder, Undone, WorkContext, blocking, not_reachable, refused,
 };
 use crate::runtime::work::dead_letters::letter_of;
+use crate::runtime::work::further_stages::stage;
 use crate::runtime::work::notices::document;
 use crate::runtime::work::turn_order::{ModelWorker, TurnOrder, Worker};
 use crate::runtime::work::worker_prompt::PromptOrder;
-use crate::runtime::work::{ask, audit, baseline, jobs, scan, stages, test_looks};
+use crate::runtime::work::{ask, audit, baseline, jobs, scan, test_looks};
 
 /// A piece of work that has been given all that it needs, and has not begun.
 pub type OrderedWork = Pin<Box<dyn Future<Output = Result<Fact, Undone>> + Send>>;
@@ -153,9 +154,7 @@ impl<'s> Orders<'s> {
                 };
                 Box::pin(async move { grading.run(&context.commands).await })
             }
-            Job::Stage(step, round) => {
-                Box::pin(stages::stage(context, given, task_state.clone(), (step, round)))
-            }
+            Job::Stage(step, round) => Box::pin(stage(context, given, task_state.clone(), (step, round))),
             Job::Merge(_) => {
                 let has_worked = task_state.attempt.number > 1 || task_state.attempt.turn > 0;
                 Box::pin(jobs::merge(

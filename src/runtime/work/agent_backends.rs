@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::agents::cassette::CallKey;
 use crate::agents::channel::{ChannelRoute, DeliveryChannel};
-use crate::agents::command::{ChildEnv, INHERITED, Program, has_bash};
+use crate::agents::command_line::{ChildEnv, INHERITED, Program, has_bash};
 use crate::agents::endpoint::Endpoint;
 use crate::agents::preset::{ByPreset, CommandAgent};
 use crate::agents::secrets::{Secrets, own_variable};
@@ -20,7 +20,7 @@ use rules::mission::model::{AdapterKind, CommandLine};
 use rules::mission::shell_line::needs_bash;
 use rules::mission::{AgentPlan, Plan, first_line};
 
-use super::login::{LoginState, login_of, passed_to};
+use super::login::{passed_to, require_login};
 
 /// Why an agent or a channel cannot be used offline.
 const OFFLINE: &str = "needs the network, and the run is offline";
@@ -306,11 +306,7 @@ pub fn backend_of(agent: &AgentPlan, folder: &Path, network: &Network) -> Result
             }
             let program = Program::resolve(line, folder)?;
             let env = ChildEnv::of_agent(agent.spec.env.iter(), passed_to(agent), own_variable)?;
-            if let Some(LoginState::Missing(help)) = login_of(agent)
-                && preset.is_some_and(|preset| preset.login.required)
-            {
-                return Err(format!("it has no login, and would go on elsewhere without one: {help}").into());
-            }
+            require_login(agent)?;
             Ok(Backend::Command(Arc::new(CommandAgent { program, env, by })))
         }
         AdapterKind::Model { .. } => {

@@ -12,12 +12,9 @@ use crate::agents::secrets::Secrets;
 use crate::executor::error::WorkError;
 use crate::executor::spool::{clean_file, open_regular_len, read_head};
 use crate::store::SpoolName;
-use rules::domain::{TaskId, TurnId, without_mark};
+use rules::domain::{TurnId, without_mark};
 use rules::engine::{Asked, Fact, TurnUpdate};
-use rules::judging::protected::paths_in;
-use rules::judging::question::may_be_question;
-use rules::mission::model::{ToolKind, ToolPolicy};
-use rules::mission::{Plan, SubTask, read_delegations};
+use rules::judging::worker_question::may_be_question;
 use supervisor::files::no_links::OpenFolder;
 
 use super::context::WorkContext;
@@ -98,8 +95,12 @@ pub fn asked(
     if !questions.is_empty() {
         return Some(question(&questions.join("\n\n"), false));
     }
-    let text = said.filter(|text| can_confirm && may_be_question(text))?;
-    Some(question(&text, true))
+    detected(can_confirm, &said?)
+}
+
+/// The question that the last message of a turn may be, where somebody can confirm that it is one.
+pub fn detected(can_confirm: bool, text: &str) -> Option<Asked> {
+    (can_confirm && may_be_question(text)).then(|| question(text.trim(), true))
 }
 
 /// The work that a turn delegates: in its result file, and in messages beside that. Blocks.
@@ -122,21 +123,6 @@ pub fn delegated(folder: &Path, claimed: Value) -> Value {
         }
     }
     Value::Array(all)
-}
-
-/// The sub-tasks that a turn delegates. Whoever watches is told of those that cannot be read, of at most so many.
-pub fn taken(
-    context: &WorkContext,
-    plan: &Plan,
-    task: TaskId,
-    (delegated, most): (&Value, usize),
-) -> Vec<SubTask> {
-    let (sub_tasks, refused) = handed_down(plan, task, delegated);
-    let title = plan.title(task);
-    for why in refused.into_iter().take(most) {
-        context.post(Fact::Warn(format!("'{title}' wants to delegate work: {why}")));
-    }
-    sub_tasks
 }
 
 /// The messages of one kind in a turn's folder, in the order of their names. Blocks.
@@ -167,48 +153,6 @@ fn messages(folder: &Path, kind: &str) -> Vec<String> {
         .map(|text| text.trim().to_owned())
         .filter(|text| !text.is_empty())
         .collect()
-}
-
-/// Reads the sub-tasks that a task delegates. A gate that rests on a file of the workspace is for the mission to set: what a session
-/// protects is known when it begins, and nobody would protect that file from the sub-task. And whoever may not run commands
-/// has none run for it by a gate. Blocks.
-pub fn handed_down(plan: &Plan, task: TaskId, value: &Value) -> (Vec<SubTask>, Vec<String>) {
-    let (read, mut refused) = read_delegations(value);
-    let mut held = Vec::with_capacity(read.len());
-    let tools = plan.worker_of(task).spec.tools;
-    let may_run = tools.is_none_or(|tools| tools.policy(ToolKind::Run) == ToolPolicy::Allow);
-    for sub_task in read {
-        if !may_run && sub_task.verify.is_some() {
-            refused.push(format!(
-                "'{}': its `verify` runs commands, which its agent may not (`tools.run`)",
-                sub_task.title
-            ));
-            continue;
-        }
-        match unprotected(&plan.workspace_of(task), &sub_task) {
-            None => held.push(sub_task),
-            Some(file) => refused.push(format!(
-                "'{}': its `verify` names {}, which nobody would protect from it; such a gate is for the mission to set",
-                sub_task.title,
-                file.display()
-            )),
-        }
-    }
-    (held, refused)
-}
-
-/// A regular file below the workspace that the finish gate of a sub-task names.
-fn unprotected(workspace: &Path, sub_task: &SubTask) -> Option<PathBuf> {
-    let gate = sub_task.verify.as_deref()?;
-    let workspace = fs::canonicalize(workspace).ok()?;
-    let commands = gate.commands.iter().map(AsRef::as_ref);
-    let own = [&gate.test_command, &gate.compile_command];
-    let mut commands = commands.chain(own.into_iter().flatten().map(String::as_str));
-    let file = |path: &PathBuf| {
-        let found = fs::canonicalize(path).ok()?;
-        (found.is_file() && (found.starts_with(&workspace) || path.starts_with(&workspace))).then_some(found)
-    };
-    commands.find_map(|command| paths_in(&workspace, command).iter().find_map(file))
 }
 
 #[cfg(test)]

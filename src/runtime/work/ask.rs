@@ -22,22 +22,22 @@ use crate::review::judgement::{Inputs, Judgement};
 use crate::review::pictures::Picture;
 use crate::review::prompt::{JudgePrompt, panel_schema};
 use crate::review::questions::{self, About, MAX_SAID};
-use crate::review::verdict::{self, JudgeReply};
+use crate::review::stored_reply::{self, JudgeReply};
 use crate::review::{self, rubric};
 use crate::store::AskFile;
 use rules::domain::{Answer, AskId, FailureClass, Millis, Purpose, Timestamp};
-use rules::engine::{AskFailure, AskReply, Fact, ReplyRef, TaskState, WorkId, prior_points};
+use rules::engine::{AskFailure, AskReply, Fact, ReplyRef, TaskState, Usage, WorkId, prior_points};
 use rules::judging::parser::Quoted;
 use rules::mission::Panel;
 
 use super::agent_backends::{AgentsWithoutTools, Backend};
-use super::calls::review_timeout;
 use super::context::{AskOrder, Undone, WorkContext, blocking};
+use super::further_stages;
+use super::model_turn::review_timeout;
 use super::reply::{self, ReplyFiles, ask_failure, nothing, unasked, write_judgement};
 use super::review_context::Case;
 use super::reviewer_tools::{self, ToolQuestion, ToolSession};
 use super::scan::files_of;
-use super::stages;
 use crate::runtime::isolation::guard::guarded;
 
 /// The prompt for an agent.
@@ -153,10 +153,10 @@ impl AskOrder {
             Purpose::Score(place) => self.scoring(place)?,
             Purpose::Grade { round } => self.grading(round)?,
             Purpose::Stage { step, round } => {
-                let pictures = stages::pictures_of(&self.commands.plan, self.id.task, step)?;
+                let pictures = further_stages::pictures_of(&self.commands.plan, self.id.task, step)?;
                 let unread = self.strict.as_deref();
                 let (prompt, judgement, review) =
-                    stages::compose(self.case(), (step, round), unread, &pictures)?;
+                    further_stages::compose(self.case(), (step, round), unread, &pictures)?;
                 AskInput {
                     review: Some(review),
                     pictures,
@@ -216,11 +216,11 @@ impl AskOrder {
         let reply = ReplyRef {
             file: file.unwrap_or_else(nothing),
             model: None,
-            usage: super::echo::NOTHING,
+            usage: Usage::ZERO,
             tools: None,
             judgement,
         };
-        Ok(self.came_to(Ok((verdict::of_echo(self.purpose), reply))))
+        Ok(self.came_to(Ok((stored_reply::of_echo(self.purpose), reply))))
     }
 
     /// Asks a model; one that grades files may look at them.
@@ -287,7 +287,7 @@ impl AskOrder {
                 .panel()
                 .map(|panel| panel_schema(&panel.dimensions, answers())),
             Purpose::Grade { .. } => self.rubric().map(|by| rubric::schema(by, answers())),
-            Purpose::Stage { step, .. } => Some(review::stages::schema(step, answers())),
+            Purpose::Stage { step, .. } => Some(review::further_stages::schema(step, answers())),
             _ => None,
         }
     }
@@ -320,7 +320,7 @@ impl AskOrder {
     /// Reads a reply by the purpose of the call.
     fn read(&self, reply: JudgeReply<'_>, said: &Quoted) -> Answer {
         let bar = Some(self.commands.plan.bar_of_judges(self.id.task));
-        verdict::of_ask(self.purpose, (self.panel(), bar), reply, said)
+        stored_reply::of_ask(self.purpose, (self.panel(), bar), reply, said)
     }
 
     fn came_to(&self, read: Result<(Answer, ReplyRef), AskFailure>) -> Fact {

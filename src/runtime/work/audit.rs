@@ -22,7 +22,7 @@ use rules::mission::Plan;
 use rules::mission::model::Check;
 
 use super::context::{Undone, WorkContext, blocking};
-use super::folders::FolderUse;
+use super::folder_setup::FolderUse;
 use crate::runtime::isolation::worktrees::note_stored;
 
 /// One command of an audit, with the checks that it answers for.

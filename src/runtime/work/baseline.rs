@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::executor::baseline::BaselineLook;
+use crate::executor::baseline_look::BaselineLook;
 use crate::executor::error::WorkError;
 use rules::engine::JobEnd;
 

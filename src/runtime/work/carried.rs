@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
 
-use crate::agents::command::inherited;
+use crate::agents::command_line::inherited;
 use crate::executor::command::{CommandJob, GRACE};
 use crate::executor::error::WorkError;
 use crate::executor::runner::EndedCommand;

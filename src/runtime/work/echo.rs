@@ -5,19 +5,12 @@
 
 use crate::executor::spool::read_head;
 use crate::store::SpoolName;
-use rules::domain::{Money, Timestamp, TurnId};
+use rules::domain::{Timestamp, TurnId};
 use rules::engine::{Fact, TurnEnd, TurnUpdate, Usage};
 use supervisor::files::if_there;
 
 use super::context::{WorkContext, not_reachable};
 use super::reply;
-
-/// The usage of a turn of the echo agent, which is known and nothing.
-pub const NOTHING: Usage = Usage {
-    input_tokens: Some(0),
-    output_tokens: Some(0),
-    cost: Some(Money::ZERO),
-};
 
 /// Does the turn of a worker that repeats its prompt. Blocks.
 pub fn turn(context: &WorkContext, turn: TurnId) -> Fact {
@@ -36,7 +29,7 @@ pub fn turn(context: &WorkContext, turn: TurnId) -> Fact {
     Fact::TurnEnded(Box::new(TurnEnd {
         output,
         duration: Timestamp::now().since(begin),
-        usage: NOTHING,
+        usage: Usage::ZERO,
         ..TurnEnd::clean(turn)
     }))
 }

@@ -3,7 +3,7 @@
 
 use std::pin::Pin;
 
-use crate::agents::command::missing_program;
+use crate::agents::command_line::missing_program;
 use crate::executor::approver;
 use crate::executor::command::{CommandEnd, CommandJob, How};
 use crate::executor::error::WorkError;

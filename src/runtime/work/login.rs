@@ -1,8 +1,9 @@
 //! What the program of an agent is passed of the environment, and whether it can log in, as far as that is seen without starting
-//! it: a variable with a key, or a file that a login leaves. Which runs are refused for want of a login is decided in `agent_backends`.
+//! it: a variable with a key, or a file that a login leaves. Who needs a login and has none is refused.
 
 use std::path::PathBuf;
 
+use crate::executor::error::WorkError;
 use rules::mission::AgentPlan;
 use rules::mission::model::Login;
 
@@ -69,6 +70,20 @@ pub fn login_of(agent: &AgentPlan) -> Option<LoginState> {
         || LoginState::Missing(help.as_deref().unwrap_or("log in with its program").to_owned()),
         LoginState::File,
     ))
+}
+
+/// Refuses an agent whose program needs a login that is not there.
+///
+/// # Errors
+/// What to do about it.
+pub fn require_login(agent: &AgentPlan) -> Result<(), WorkError> {
+    let preset = agent.spec.preset.as_deref();
+    if let Some(LoginState::Missing(help)) = login_of(agent)
+        && preset.is_some_and(|preset| preset.login.required)
+    {
+        return Err(format!("it has no login, and would go on elsewhere without one: {help}").into());
+    }
+    Ok(())
 }
 
 /// The names of the variables that an agent's program is passed, where they are set.

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use crate::executor::error::WorkError;
-use crate::review::snapshot::SHOWS_AFTER;
+use crate::review::file_changes::SHOWS_AFTER;
 use supervisor::files::no_links::{FileTimes, OpenFolder};
 
 /// Empty folders that no turn uses, under the names of those that had them. They are gone with the session.

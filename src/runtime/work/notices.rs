@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::agents::channel::{self, ChannelRoute, DeliveryChannel, DeliveryError};
-use crate::agents::command::{Placeholders, Program, inherited};
+use crate::agents::command_line::{Placeholders, Program, inherited};
 use crate::agents::failure::classify_stderr;
 use crate::agents::secrets::Secrets;
 use crate::executor::command::{CommandEnd, CommandJob, CommandOutputs, How};

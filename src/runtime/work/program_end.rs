@@ -21,11 +21,11 @@ use supervisor::ChildExit;
 use super::agent_messages::{self, TurnMessages};
 use super::context::{WorkContext, jitter};
 use super::middleware::LastWords;
-use super::{middleware, reply};
+use super::{delegated_gate, middleware, reply};
 use crate::runtime::isolation::watch::{After, TurnBaseline};
 
 /// The most bytes of an output that can be a question.
-const SHORT_OUTPUT: u64 = 4 * rules::judging::question::MAX_CHARS as u64;
+const SHORT_OUTPUT: u64 = 4 * rules::judging::worker_question::MAX_CHARS as u64;
 /// How much of what an agent printed may be its last message, in bytes.
 const LAST_MESSAGE: u64 = 4 * rules::judging::assumption::LAST_CHARS as u64;
 /// Sub-tasks that cannot be read are told one by one, up to so many of one turn.
@@ -191,7 +191,7 @@ fn seal_turn(
         Err(why) => warn(format!("turn {turn}: {why}; it is ignored")),
     }
     let handed_down = agent_messages::delegated(&dropped, handed_down);
-    end.delegate = agent_messages::taken(context, plan, turn.task, (&handed_down, REFUSALS));
+    end.delegate = delegated_gate::taken(context, plan, turn.task, (&handed_down, REFUSALS));
     if end.exit.failure.is_none() {
         if middleware::listens(plan, turn.task) {
             listen(plan, &mut end, said.as_deref(), &out)

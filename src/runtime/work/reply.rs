@@ -15,7 +15,7 @@ use crate::executor::error::WorkError;
 use crate::executor::program::read_program;
 use crate::executor::spool::{self, read_head_bytes, seal};
 use crate::review::judgement::Judgement;
-use crate::review::verdict::{CUT_SHORT, JudgeReply, LARGEST_REPLY};
+use crate::review::stored_reply::{CUT_SHORT, JudgeReply, LARGEST_REPLY};
 use rules::domain::{AskId, Digest, FailureClass, Money};
 use rules::engine::{AskFailure, FileRef, ReplyRef, ToolLedgerRef, Usage, Used};
 use rules::judging::parser::Quoted;

@@ -21,7 +21,7 @@ use rules::domain::{TaskId, Timestamp};
 use rules::engine::{
     CheckResult, FileFact, Known, TaskState, findings_of_tests, prior_points, signs_of_no_work,
 };
-use rules::judging::baseline::{CheckPlace, items};
+use rules::judging::baseline_checks::{CheckPlace, items};
 use rules::judging::evidence_rules::is_file_task;
 use rules::judging::parser::Quoted;
 use rules::mission::model::Check;

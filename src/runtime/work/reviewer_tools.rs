@@ -30,8 +30,8 @@ use rules::judging::parser::Quoted;
 use rules::mission::Plan;
 
 use super::agent_backends::AgentsWithoutTools;
-use super::calls::usage_of;
 use super::context::{AskOrder, blocking};
+use super::model_turn::usage_of;
 use super::review_context::{Judged, is_about_files};
 use super::tool_ledger::{ToolLedger, unkept};
 

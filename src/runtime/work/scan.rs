@@ -13,7 +13,7 @@ use rules::judging::hollow::hollow;
 use rules::mission::Plan;
 
 use super::context::{JobOrder, WorkContext, blocking};
-use super::folders::FolderUse;
+use super::folder_setup::FolderUse;
 
 /// How much of either end of an answer is read, in bytes.
 const MOST_ANSWER: usize = 64 * 1024;

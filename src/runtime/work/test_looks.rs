@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::executor::baseline::BaselineLook;
+use crate::executor::baseline_look::BaselineLook;
 use crate::executor::command::Apart;
 use crate::executor::error::WorkError;
 use crate::executor::runner::CommandOwner;

@@ -6,8 +6,10 @@
 //! | file | what |
 //! |---|---|
 //! | `context` | what the model works with: each call is checked, carried out, put on record and told |
+//! | `permission` | a person's word about a tool call of such a model (5) |
 
 mod context;
+mod permission;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -21,20 +23,20 @@ use crate::executor::error::WorkError;
 use crate::executor::spool::read_head;
 use crate::executor::task_command::TaskCommands;
 use crate::executor::workspace::make_folder;
-use crate::review::snapshot::Guarded;
+use crate::review::file_changes::Guarded;
 use crate::store::{RunFolder, SpoolName};
 use rules::domain::{FailureClass, Millis, Timestamp, TurnId};
 use rules::engine::{Asked, Exit, Fact, FailedTool, TurnEnd};
-use rules::judging::question::may_be_question;
 use rules::mission::Plan;
 use rules::mission::model::{AgentMiddleware, ToolKind};
 use serde_json::Value;
 use supervisor::MountPlan;
 
-use super::agent_messages::{question, taken};
-use super::calls::{CUT_SHORT, unanswered, usage_of};
+use super::agent_messages::{detected, question};
 use super::context::{WorkContext, blocking, jitter, not_reachable};
+use super::delegated_gate::taken;
 use super::middleware::{self, LastMessage};
+use super::model_turn::{CUT_SHORT, unanswered, usage_of};
 use super::reply;
 use super::reviewer_tools::usage_until;
 use super::tool_ledger::{ToolLedger, unkept};
@@ -197,7 +199,7 @@ impl ToolTurn<'_> {
             return Some(question(&said.questions.join("\n\n"), false));
         }
         let can_confirm = self.task.plan.rules.orchestrator.is_some();
-        (can_confirm && may_be_question(text)).then(|| question(text.trim(), true))
+        detected(can_confirm, text)
     }
 
     async fn broke_off(&self, context: ToolContext, broken: Broken, begin: Timestamp) -> Fact {

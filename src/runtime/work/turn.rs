@@ -17,7 +17,7 @@ use super::context::{Undone, WorkContext, blocking, not_reachable};
 use super::program_end::{left_by, silent};
 use super::turn_order::{ModelWorker, TurnOrder, Worker};
 use super::turn_watch::watched;
-use super::{calls, echo, tool_worker};
+use super::{echo, model_turn, tool_worker};
 use crate::runtime::isolation::protection::PROGRAMS;
 use crate::runtime::isolation::watch::TurnBaseline;
 
@@ -106,7 +106,7 @@ async fn by_model(
     let work = async {
         match has_tools {
             true => Ok(tool_worker::turn(&context, &order, &worker).await),
-            false => calls::turn(&context, &order, &worker).await,
+            false => model_turn::turn(&context, &order, &worker).await,
         }
     };
     let fact = tokio::select! {

@@ -14,7 +14,7 @@ use crate::executor::error::WorkError;
 use crate::executor::spool;
 use crate::review::fence::{TextExcerpt, fence, fence_excerpt};
 use crate::store::SpoolName;
-use rules::judging::touched;
+use rules::judging::tests_changed;
 use rules::mission::model::Check;
 use rules::mission::{Plan, Requirement, Route, StageJudge};
 
@@ -243,7 +243,7 @@ fn criteria(prompt: &mut String, plan: &Plan, id: TaskId) {
         Requirement::Compilation | Requirement::Command => exits_0(&command.command),
     });
     list(&mut told, "Before you are finished, these must hold", finish);
-    if touched::is_wanted(plan, id) && !task.may_change_tests {
+    if tests_changed::is_wanted(plan, id) && !task.may_change_tests {
         append!(
             told,
             "\nTests that are there already are run on your work as they are now, whatever you make of them; tests that you add are \

@@ -4,7 +4,7 @@ use rules::domain::{
     AgentId, AttemptKind, BeforeWork, FailureMode, Purpose, QualityFlag, StageKey, Status, TaskId, Verdict,
 };
 use rules::engine::{DeferralReason, Merged, State, Way};
-use rules::judging::baseline::{BaselineCheck, CheckPlace, items};
+use rules::judging::baseline_checks::{BaselineCheck, CheckPlace, items};
 use rules::mission::Part;
 use rules::mission::model::Adapter;
 

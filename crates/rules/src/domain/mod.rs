@@ -19,7 +19,7 @@
 //! | `money` | money in exact decimal arithmetic (19) |
 //! | `outcome` | what a run ends with: exit codes, and which condition weighs most (20) |
 //! | `purpose` | what an agent is asked, and what it may answer: the one table of purposes (13) |
-//! | `request` | intake: how far a request for work has come (16) |
+//! | `intake` | intake: how far a request for work has come (16) |
 //! | `score` | scores and bars in exact decimal arithmetic (2) |
 //! | `stages` | the stages of judging: a row for each kind, and what names one of a task's (6, 15) |
 //! | `verdict` | what judging yields: verdicts, findings, scored dimensions (1, 2) |
@@ -33,12 +33,12 @@ mod duration;
 mod edge;
 mod failure;
 mod ids;
+mod intake;
 mod lifecycle;
 mod lookalikes;
 mod money;
 mod outcome;
 mod purpose;
-mod request;
 mod score;
 mod stages;
 mod verdict;
@@ -52,6 +52,7 @@ pub use duration::{Millis, Timestamp};
 pub use edge::Edge;
 pub use failure::{FailureClass, FailureMode, ShellFailure};
 pub use ids::{AgentId, BarrierId, GateId, HoldOwner, RunId, TaskId, TurnId};
+pub use intake::RequestStatus;
 pub use lifecycle::{AttemptKind, BeforeWork, Phase, QualityFlag, Status, WaitingReason};
 pub use lookalikes::{
     folded, invisible_in, is_invisible, is_misleading, is_same_name, look_alike, skeleton_of, without_mark,
@@ -59,7 +60,6 @@ pub use lookalikes::{
 pub use money::Money;
 pub use outcome::{Gravity, OutcomeClass};
 pub use purpose::{Answer, AskId, Purpose, SeatPlace};
-pub use request::RequestStatus;
 pub use score::{Bar, BarOrigin, Points};
 pub use stages::{Opinion, Stage, StageKey, StageReply};
 pub use verdict::{

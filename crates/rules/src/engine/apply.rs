@@ -25,17 +25,17 @@ use std::sync::Arc;
 use super::event::{
     AskEvent, DependencyStep, Event, GateEvent, HoldEvent, RunEvent, TaskEvent, TurnEvent, WorkEvent,
 };
+use super::event_payload::{DeferralReason, StageReport};
 use super::fixups::supersede;
 use super::job::{Job, JobEnd};
+use super::left_out;
 use super::merging::Merged;
-use super::payload::{DeferralReason, StageReport};
 use super::prerequisite::{look, met, met_for, withdrawn};
 use super::remedies::{all_have_ended, nothing_is_due};
 use super::state::{
     APPROVED, BarrierStage, Hold, Lifecycle, Prerequisite, Reopened, State, TIMED_OUT, TaskState,
 };
 use super::timers::Timer;
-use super::verification_edges;
 use crate::domain::{
     AttemptKind, BarrierId, Cause, GateId, HoldOwner, Purpose, Stage, Status, TaskId, Verdict,
 };
@@ -105,7 +105,7 @@ fn change_standing(state: &mut State, task: TaskId, event: &Event, said: &TaskEv
             forgive(state, task);
             change_worker(state, task, event);
             // A verification that was to judge once more decides anew: its verdict is withdrawn after all.
-            verification_edges::undecided(state, task);
+            left_out::undecided(state, task);
         }
         TaskEvent::Regressed {
             behind,
@@ -125,17 +125,17 @@ fn change_standing(state: &mut State, task: TaskId, event: &Event, said: &TaskEv
             state.acceptances += 1;
             state.audit.due = true;
             let (order, turns, session) = (state.acceptances, state.turns_ended, state.sessions);
-            if let Some(acceptance) = state.tasks[task.index()].acceptance_mut() {
+            if let Some(acceptance) = state.task_mut(task).acceptance_mut() {
                 (acceptance.order, acceptance.turns, acceptance.session) = (order, turns, session);
             }
         }
         TaskEvent::EdgeTaken { left, kept, .. } => {
             change_task(state, task, event);
             for id in left {
-                verification_edges::leave(state, *id);
+                left_out::leave(state, *id);
             }
             for (id, visits) in kept {
-                state.tasks[id.index()].course.visits = *visits;
+                state.task_mut(*id).course.visits = *visits;
             }
         }
         TaskEvent::DependencyFailed { dependency, step, .. } => {
@@ -181,7 +181,7 @@ fn change_work(state: &mut State, task: TaskId, event: &Event, said: &WorkEvent)
         WorkEvent::Requested(Job::Check(_)) => {
             // A turn that ends while a check runs may change what the check has looked at.
             let ended = state.turns_ended;
-            if let Lifecycle::Review(judging) = &mut state.tasks[task.index()].lifecycle {
+            if let Lifecycle::Review(judging) = &mut state.task_mut(task).lifecycle {
                 judging.turns_ended = ended;
             }
         }
@@ -198,7 +198,7 @@ fn change_turn(state: &mut State, task: TaskId, event: &Event, said: &TurnEvent)
     match said {
         TurnEvent::FilesNoted { .. } => {
             let starts = state.turns_started;
-            let course = &mut state.tasks[task.index()].course;
+            let course = &mut state.task_mut(task).course;
             if let Some(noted) = &mut course.evidence.noted {
                 noted.starts = starts;
             }
@@ -277,7 +277,7 @@ fn regressed(
 ) {
     let why = format!("'{}', which it judged, is done again", state.plan.title(task));
     for id in judged_again {
-        state.tasks[id.index()].reopen(&why, &[]);
+        state.task_mut(*id).reopen(&why, &[]);
     }
     let first = behind.iter().map(|first| (*first, task));
     for (first, second) in first.chain(ahead_of.iter().map(|second| (task, *second))) {
@@ -287,14 +287,14 @@ fn regressed(
 
 /// Regressed work waits for other regressed work, as long as that is done again.
 fn go_behind(state: &mut State, first: TaskId, second: TaskId) {
-    let Some(open) = state.tasks[first.index()].reopened.as_deref_mut() else {
+    let Some(open) = state.task_mut(first).reopened.as_deref_mut() else {
         return;
     };
     if open.ahead_of.contains(&second) {
         return;
     }
     open.ahead_of.push(second);
-    if let Some(open) = state.tasks[second.index()].reopened.as_deref_mut() {
+    if let Some(open) = state.task_mut(second).reopened.as_deref_mut() {
         open.behind.push(first);
     }
     withdrawn(state, &[second]);
@@ -303,12 +303,12 @@ fn go_behind(state: &mut State, first: TaskId, second: TaskId) {
 /// Regressed work leaves the order in which it is done again: what waited for it waits for what it waited for itself.
 pub fn leave_order(state: &mut State, id: TaskId, left: &Reopened) {
     for first in &left.behind {
-        if let Some(open) = state.tasks[first.index()].reopened.as_deref_mut() {
+        if let Some(open) = state.task_mut(*first).reopened.as_deref_mut() {
             open.ahead_of.retain(|second| *second != id);
         }
     }
     for second in &left.ahead_of {
-        if let Some(open) = state.tasks[second.index()].reopened.as_deref_mut() {
+        if let Some(open) = state.task_mut(*second).reopened.as_deref_mut() {
             open.behind.retain(|first| *first != id);
         }
         for first in &left.behind {
@@ -391,7 +391,7 @@ fn defer(state: &mut State, id: TaskId, event: &Event) {
 /// The calls that a task waits for, and the timer of the moment that it waits for, if it waits for one.
 pub fn follow_asks(state: &mut State, id: TaskId) {
     drop_what_nobody_waits_for(state, id);
-    let deferral = state.tasks[id.index()].deferral.as_deref();
+    let deferral = state.task(id).deferral.as_deref();
     let moment = deferral.filter(|deferral| deferral.why != DeferralReason::Slot);
     match moment.map(|deferral| deferral.until) {
         Some(until) => state.timers.set(Timer::Deferral(id), until),
@@ -438,7 +438,7 @@ fn transition(state: &mut State, id: TaskId, event: &Event) {
         state.called_off = false;
         // It begins anew: what it did without, it needs again.
         state.alter(id, |task| task.remedies = None);
-        verification_edges::undecided(state, id);
+        left_out::undecided(state, id);
         no_longer_terminal(state, id, stood);
         if let Some((source, stood)) = mended {
             supersede(state, source, false);
@@ -453,7 +453,7 @@ fn transition(state: &mut State, id: TaskId, event: &Event) {
         }
         look(state, id);
         // Its verification may have led elsewhere while it was not pending.
-        verification_edges::returned(state, id);
+        left_out::returned(state, id);
     }
     if to.is_terminal() && !from.is_terminal() {
         settle(state, id);

@@ -16,7 +16,7 @@ use serde_with::skip_serializing_none;
 use crate::domain::TaskId;
 use crate::mission::{FilesIn, TaskPlan};
 
-use super::payload::{CheckResult, FileFact, FileRef};
+use super::event_payload::{CheckResult, FileFact, FileRef};
 
 /// The evidence that a task was accepted for. Files and checks that it does not name are not in it.
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -10,17 +10,17 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::domain::{AgentId, BarrierId, GateId, Status, TaskId};
-use crate::engine::mark::Mark;
+use crate::engine::quality_flag::Mark;
 use crate::mission::{BarrierPlan, Part, Plan, TaskPlan, migrate_plan};
 
 use super::apply::leave_order;
+use super::left_out::{self, all_left};
 use super::mission_change::MissionChange;
 use super::prerequisite::look;
 use super::remedies::all_have_ended;
 use super::state::{BarrierStage, BarrierState, GateState, Queues, State, TaskState};
 use super::sums::{Counts, Sums};
 use super::timers::Timer;
-use super::verification_edges::{self, all_left};
 
 /// Goes on with another plan. Tasks and gates keep their ids, and whatever they have reached.
 ///
@@ -82,7 +82,7 @@ fn taken(task: &TaskState, running: u32) -> Counts {
         awaiting: u32::from(task.status() == Status::AwaitingApproval),
         running,
         indeterminate: u32::from(task.attempt.has(Mark::Indeterminate) && !task.is_superseded()),
-        reworked: u32::from(task.is_reworked()),
+        reworked: u32::from(task.attempt.number > 1),
         unproven: u32::from(is_done && task.attempt.is_vacuous()),
         baseline_unknown: u32::from(is_done && task.attempt.has(Mark::BaselineUnknown)),
         ..Counts::default()
@@ -139,7 +139,7 @@ impl State {
         self.barriers
             .resize_with(plan.barriers.len(), BarrierState::default);
         self.queues = Queues::default();
-        verification_edges::derive(self);
+        left_out::derive(self);
         self.derive_gates(&plan);
         self.derive_barriers(&plan);
         self.sum_up();

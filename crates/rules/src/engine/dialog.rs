@@ -1,9 +1,9 @@
-//! What the agent of a task asks, and is answered, as state (semantics, section 5). The rules are in `decide::questions`.
+//! What the agent of a task asks, and is answered, as state (semantics, section 5). The rules are in `decide::worker_questions`.
 
 use crate::domain::Digest;
 
 use super::event::TaskEvent;
-use super::payload::Asked;
+use super::event_payload::Asked;
 
 /// How many answered questions a task carries along.
 const EXCHANGES_KEPT: usize = 16;

@@ -12,15 +12,15 @@ use crate::domain::{
 use crate::mission::{Plan, RunOptions, SubTask};
 
 use super::audit::AuditReport;
-use super::command::Command;
 use super::event::{AskEvent, Concern, Event, RunEvent, TaskEvent, TurnEvent, WorkEvent};
-use super::job::{ApproverSaid, Job, JobEnd};
-use super::merging::Delivery;
-use super::notice::{FailedTool, NoticeEvent};
-use super::payload::{
+use super::event_payload::{
     Asked, Exit, FileFact, FileRef, ProcessRef, ProtectedFiles, ReplyRef, RunStarted, Salvaged, SessionRef,
     StopCause, SupervisorRef, ToolCalls, ToolLedgerRef, TurnFiles, Usage, Used, is_default,
 };
+use super::job::{ApproverSaid, Job, JobEnd};
+use super::merging::Delivery;
+use super::notice::{FailedTool, NoticeEvent};
+use super::operator_command::Command;
 use super::timers::Timer;
 use super::voided::VoidedStage;
 use super::work::id::WorkId;

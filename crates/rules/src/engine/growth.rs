@@ -71,7 +71,7 @@ fn forget(state: &mut State, id: TaskId) {
     }
     state.is_not_ready(id);
     nothing_is_due(state, id);
-    if let Some(open) = state.tasks[id.index()].reopened.take() {
+    if let Some(open) = state.task_mut(id).reopened.take() {
         leave_order(state, id, &open);
     }
 }

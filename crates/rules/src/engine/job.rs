@@ -7,9 +7,9 @@ use serde_with::skip_serializing_none;
 use crate::domain::{Answer, CriterionGrade, StageKey, TaskId};
 
 use super::audit::AfterScan;
-use super::baseline_result::BaselineResult;
+use super::baseline_results::BaselineResult;
+use super::event_payload::{CheckResult, FileFact};
 use super::merging::Merged;
-use super::payload::{CheckResult, FileFact};
 use super::test_looks::{Look, Looked};
 
 /// One piece of such work, by what tells it apart within its task.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::domain::{StageKey, TaskId, Timestamp};
 use crate::mission::Plan;
 
-use super::payload::{Deferral, DeferralReason};
+use super::event_payload::{Deferral, DeferralReason};
 use super::state::{Attempt, Course, Lifecycle, State, TaskState};
 
 /// A run that is about to judge the last attempt of a task by all stages of its plan, and has nothing else to do. What no
@@ -27,7 +27,7 @@ pub fn judged_again(plan: Arc<Plan>, id: TaskId, run: &State) -> State {
     };
     // Its worker was told of what is missing as often as it may be.
     (attempt.nudged.compilation, attempt.nudged.others) = (u32::MAX, u32::MAX);
-    state.tasks[id.index()] = TaskState {
+    *state.task_mut(id) = TaskState {
         lifecycle: Lifecycle::Review(Box::default()),
         attempt,
         course: Course {
@@ -52,8 +52,8 @@ pub fn judged_again(plan: Arc<Plan>, id: TaskId, run: &State) -> State {
     };
     // What its checks said before the work is on record, for a fixup with what it mends.
     let begun = run.plan.mended_by(id).unwrap_or(id);
-    state.tasks[begun.index()].course.baseline = run.task(begun).course.baseline.clone();
-    state.tasks[id.index()].consent.begins_green = recorded.consent.begins_green;
+    state.task_mut(begun).course.baseline = run.task(begun).course.baseline.clone();
+    state.task_mut(id).consent.begins_green = recorded.consent.begins_green;
     state.derive();
     state
 }

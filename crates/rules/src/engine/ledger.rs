@@ -11,8 +11,8 @@ use crate::mission::Plan;
 use crate::mission::model::Adapter;
 
 use super::event::{AskEvent, BudgetEvent, Ceiling, Event, TurnEvent};
+use super::event_payload::{ToolLedgerRef, Usage, add_known};
 use super::fact::{TurnEnd, TurnUpdate};
-use super::payload::{ReplyRef, ToolLedgerRef, Usage, add_known};
 use super::work::id::{TaskWork, WorkId};
 
 /// The call that an event decides, and whom it goes to.
@@ -343,7 +343,9 @@ impl Ledger {
             Event::Turn(turn, TurnEvent::Finished(end)) => self.close_turn(plan, *turn, end),
             Event::Turn(turn, TurnEvent::Lost) => self.drop_call(plan, WorkId::turn(*turn)),
             Event::Ask(id, AskEvent::Replied(said)) => {
-                self.close_replied(plan, WorkId::ask(*id), &said.reply);
+                let (call, reply) = (WorkId::ask(*id), &said.reply);
+                self.count_more_requests(call, reply.tools.as_deref());
+                self.close(plan, call, &Close::Told(&reply.usage, false));
             }
             Event::Ask(id, event @ AskEvent::Failed { .. }) => {
                 self.close_failed(plan, WorkId::ask(*id), event)
@@ -457,11 +459,6 @@ impl Ledger {
         if let Some(tools) = tools.filter(|_| self.is_open(call)) {
             self.spent.requests += u64::from(tools.more_requests());
         }
-    }
-
-    fn close_replied(&mut self, plan: &Plan, call: WorkId, reply: &ReplyRef) {
-        self.count_more_requests(call, reply.tools.as_deref());
-        self.close(plan, call, &Close::Told(&reply.usage, false));
     }
 
     fn close_failed(&mut self, plan: &Plan, call: WorkId, event: &AskEvent) {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use super::payload::{Commit, is_default};
+use super::event_payload::{Commit, is_default};
 
 /// The result of a try to merge the work of an isolated task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

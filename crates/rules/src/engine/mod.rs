@@ -15,9 +15,10 @@
 //! |---|---|
 //! | `apply` | state and event to state: the only way state changes, live and in recovery |
 //! | `audit` | what work was accepted for, and whether it still stands (6) |
-//! | `baseline` | what checks said before the work of their task began (24) |
-//! | `baseline_result` | what one check said before the work of its task began, on record (24) |
-//! | `command` | what a person can say to a run from outside, while it works or while nobody works on it |
+//! | `baseline_due` | when checks are looked at before the work of their task begins (24) |
+//! | `baseline_results` | what checks said before the work of their task began, on record (24) |
+//! | `before_work` | the same as the state knows it, and what of it is weighed (24) |
+//! | `operator_command` | what a person can say to a run from outside, while it works or while nobody works on it |
 //! | `deadline` | deadlines of tasks and of the mission (14): when they began, when they end, and what was said of them |
 //! | `decide` | state and fact to events: the rules, one file a subject |
 //! | `derive` | what follows from a plan and the states of its tasks: what holds what, what is ready, what is due, sums |
@@ -32,14 +33,14 @@
 //! | `judged_again` | work that another run has on record is judged once more: `quorum review TASK` |
 //! | `ledger` | the budget: what was used, what is reserved for calls that are out, what still fits (19) |
 //! | `legal` | transitions that are no edge of the life cycle or do not say how a task ended, and what a status has no place for: refused before they are journaled, damage when they are read (5) |
-//! | `mark` | what should be known of work beside its verdicts, and the quality flag that follows from it (1) |
-//! | `members` | records that cannot be: ids and numbers that are none of the mission's |
+//! | `quality_flag` | what should be known of work beside its verdicts, and the quality flag that follows from it (1) |
+//! | `unknown_ids` | records that cannot be: ids and numbers that are none of the mission's |
 //! | `merging` | what became of the work of isolated tasks (22) |
 //! | `mission_change` | `mission:changed`: what the journal says of a changed mission that a person accepted |
 //! | `no_progress` | what a failed attempt looked like: two alike brought nothing (4) |
 //! | `notice` | notifications and dead letters, as they stand in the journal and in the state (13, 18) |
 //! | `outcome` | which conditions hold at the end (20); which of them weighs most: `domain/outcome.rs` |
-//! | `payload` | what events carry |
+//! | `event_payload` | what events carry |
 //! | `prerequisite` | what a task that is to begin lacks, and who watches for it |
 //! | `ready` | the ready queue: by priority, then file order, with a limit per agent |
 //! | `remedies` | dependencies that failed, as state: what is done about them (11) |
@@ -49,23 +50,24 @@
 //! | `state` | the state of a run: what the rules need to know |
 //! | `sums` | sums over tasks: what one task adds to them |
 //! | `test_looks` | what was looked at of tests that the work changed, on record (24) |
-//! | `tests_touched` | what the state knows of tests that the work changed (24) |
+//! | `tests_changed` | what the state knows of tests that the work changed (24) |
 //! | `timers` | what becomes due by itself, and when |
-//! | `verification_edges` | verdicts of verifications, as state: what they leave out of the run (10) |
+//! | `left_out` | verdicts of verifications, as state: what they leave out of the run (10) |
 //! | `voided` | a stage whose verdict counts for nothing (22) |
 //! | `work` | what holds for all work that is under way: its names, what is out, its retries, its policies (13) |
 
 mod apply;
 mod audit;
-mod baseline;
-mod baseline_result;
-mod command;
+mod baseline_due;
+mod baseline_results;
+mod before_work;
 mod deadline;
 mod decide;
 mod derive;
 mod dialog;
 mod effect;
 mod event;
+mod event_payload;
 mod fact;
 mod fixups;
 mod gate;
@@ -73,16 +75,16 @@ mod growth;
 mod job;
 mod judged_again;
 mod ledger;
+mod left_out;
 mod legal;
-mod mark;
-mod members;
 mod merging;
 mod mission_change;
 mod no_progress;
 mod notice;
+mod operator_command;
 mod outcome;
-mod payload;
 mod prerequisite;
+mod quality_flag;
 mod ready;
 mod remedies;
 mod rounds;
@@ -94,16 +96,15 @@ mod sums;
 mod test_looks;
 #[cfg(test)]
 mod tests;
-mod tests_touched;
+mod tests_changed;
 mod timers;
-mod verification_edges;
+mod unknown_ids;
 mod voided;
 mod work;
 
 pub use apply::apply;
 pub use audit::{AfterScan, AuditEvidence, AuditReport, AuditStanding, AuditedWork, Looks};
-pub use baseline_result::{Baseline, BaselineResult};
-pub use command::{Command, CommandResult};
+pub use baseline_results::{Baseline, BaselineResult};
 pub use deadline::{DeadlineEvent, DeadlineStep};
 pub use decide::{
     agents_needed, decide, done_again, evaluate_command, holds_the_end, judging_agents, mission_score,
@@ -115,6 +116,11 @@ pub use event::{
     AskEvent, BudgetEvent, Ceiling, Concern, DependencyStep, Event, GateEvent, HoldEvent, MOST_AT_ONCE,
     RunEvent, RunWork, TaskEvent, TurnEvent, WorkEvent,
 };
+pub use event_payload::{
+    Asked, CheckResult, Commit, Deferral, DeferralReason, Exit, FileFact, FileRef, GateResult, OriginCode,
+    ProcessRef, ProtectedFiles, ReplyRef, RunStarted, Salvaged, SessionRef, StageReport, StopCause,
+    SupervisorRef, ToolCalls, ToolLedgerRef, TurnFiles, Usage, Used, Way, add_known,
+};
 pub use fact::{
     AskFailure, AskReply, Fact, LaterSession, OperatorInput, Prompt, TurnEnd, TurnUpdate, Undelivered,
 };
@@ -124,21 +130,16 @@ pub use judged_again::judged_again;
 #[cfg(any(test, feature = "testing"))]
 pub use ledger::{Ledger, Overshoot, Spent};
 pub use legal::legal_only;
-pub use mark::Mark;
-pub use members::{evidence_of_members, fact_of_members, members_only};
 pub use merging::{Delivery, Merged};
 pub use mission_change::MissionChange;
 pub use notice::{
     DeliveryFailure, FailedOperation, FailedTool, Notice, NoticeEvent, Notices, OpenNotice, Operation, Topic,
 };
+pub use operator_command::{Command, CommandResult};
 #[cfg(any(test, feature = "testing"))]
 pub use outcome::conditions;
 pub use outcome::{Outcome, outcome};
-pub use payload::{
-    Asked, CheckResult, Commit, Deferral, DeferralReason, Exit, FileFact, FileRef, GateResult, OriginCode,
-    ProcessRef, ProtectedFiles, ReplyRef, RunStarted, Salvaged, SessionRef, StageReport, StopCause,
-    SupervisorRef, ToolCalls, ToolLedgerRef, TurnFiles, Usage, Used, Way, add_known,
-};
+pub use quality_flag::Mark;
 pub use rounds::{ESCALATE_AFTER, REPLAN_AFTER, Round, stall};
 pub use stages::{
     FLAKY, asks_what_it_said, findings_of_tests, nothing_to_do, prior_points, signs_of_no_work,
@@ -154,6 +155,7 @@ pub use state::{
 pub use sums::Counts;
 pub use test_looks::{Look, Looked};
 pub use timers::Timer;
+pub use unknown_ids::{evidence_of_members, fact_of_members, members_only};
 pub use voided::VoidedStage;
 pub use work::id::{TaskWork, WorkId};
 pub use work::policy::{AfterCrash, WorkKind, policy};

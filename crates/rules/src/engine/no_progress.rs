@@ -2,7 +2,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use super::payload::{FileFact, StageReport};
+use super::event_payload::{FileFact, StageReport};
 use super::state::Judging;
 
 /// The signature of a failed attempt: failed checks, scores per dimension, hashes of the files in question, or

@@ -3,7 +3,7 @@
 
 use crate::domain::OutcomeClass;
 
-use super::payload::StopCause;
+use super::event_payload::StopCause;
 use super::state::State;
 
 /// The outcome of a session.

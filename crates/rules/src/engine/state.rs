@@ -32,14 +32,15 @@ use crate::domain::{
 use crate::mission::{BarrierKind, Deadline, FilesIn, Plan, RunOptions};
 
 use super::audit::Audit;
-use super::command::CommandResult;
 use super::deadline::Deadlines;
 use super::event::Ceiling;
+use super::event_payload::{Deferral, GateResult, ProtectedFiles, SessionRef, StopCause, Usage};
 use super::fact::Fact;
+use super::fact::TurnEnd;
 use super::ledger::Ledger;
 use super::merging::Delivery;
 use super::notice::Notices;
-use super::payload::{Deferral, GateResult, ProtectedFiles, SessionRef, StopCause};
+use super::operator_command::CommandResult;
 use super::ready::ReadyQueue;
 use super::sums::Sums;
 use super::timers::{Timer, Timers};
@@ -292,6 +293,19 @@ impl State {
     /// The state of a task.
     pub fn task(&self, id: TaskId) -> &TaskState {
         &self.tasks[id.index()]
+    }
+
+    /// The usage of a turn by itself: its program may count from the beginning of its session.
+    pub(crate) fn own_usage(&self, end: &TurnEnd) -> Usage {
+        match (&end.session, &self.task(end.turn.task).course.session) {
+            (Some(now), Some(before)) if now.id == before.id => end.usage.since(now.counted, before.counted),
+            _ => end.usage,
+        }
+    }
+
+    /// The state of a task, to be changed in what no sum is made of: see [`Self::alter`].
+    pub(crate) fn task_mut(&mut self, id: TaskId) -> &mut TaskState {
+        &mut self.tasks[id.index()]
     }
 
     /// The state of a task, if the run has it: what comes from outside may name another.

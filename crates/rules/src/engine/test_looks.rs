@@ -6,7 +6,7 @@ use thin_vec::ThinVec;
 
 use crate::domain::{BeforeWork, Digest};
 
-use super::baseline_result::BaselineResult;
+use super::baseline_results::BaselineResult;
 
 worded! {
     /// A kind of look at tests that the work changed or brought.

@@ -23,6 +23,7 @@ use thin_vec::ThinVec;
 use super::confinement::Confinement;
 use super::defaults;
 use super::finish_plan::{FinishCommand, FinishGatePlan, ListOf, Requirement};
+use super::further_stages::{self, FurtherStages};
 use super::growth::AddedTask;
 use super::keys::Named;
 use super::model::{self, Autonomy, Expectation, Grader, LlmReview, Mission, Settings, Stakes, TestList};
@@ -30,7 +31,6 @@ use super::pipeline::{Judge, Panel, PanelSeats, StagePlan, VerificationPlan};
 use super::plan::{AgentPlan, AttemptLimits, ChannelPlan, CompileContext, IdleTimeout, Part, Plan, TaskPlan};
 use super::run_options::RunOptions;
 use super::scalar::{Fraction, Positive, Span, TryCount};
-use super::stages::{self, FurtherStages};
 use super::validate::budget::too_dear;
 use crate::domain::{AgentId, Bar, BarOrigin, Millis, Points, TaskId};
 
@@ -51,7 +51,7 @@ pub fn compile(mission: Mission, options: &RunOptions) -> Plan {
     let mut approvals = approvals(&mission);
     let mut routes = routes(&mission);
     let dependencies = dependencies(&mission, &routes);
-    let scrutiny = stages::of_mission(&mission, &agent_ids(&mission));
+    let scrutiny = further_stages::of_mission(&mission, &agent_ids(&mission));
     let shared = rules.budget.with_share();
     let leaves_enough = too_dear(&mission, &shared).is_none();
     let compiler = Compiler {

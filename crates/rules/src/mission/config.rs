@@ -9,8 +9,8 @@ use super::keys::{Keys, Named};
 use super::load::{Document, Report, Source, read_document};
 use super::model::{Config, Mission, Settings};
 use super::shape::Shape;
+use super::strictness_source::WrittenSettings;
 use super::validate;
-use super::written::WrittenSettings;
 use crate::domain::{Bar, BarOrigin};
 
 /// The owner of a configuration file.

@@ -6,8 +6,8 @@ use rust_decimal::Decimal;
 use super::codes::Code;
 use super::document::{NodeId, Tree};
 use super::scalar::Scalar;
+use super::shown_text::quoted;
 use super::suggest::suggestion;
-use super::text::quoted;
 use super::violation::{Violation, ViolationPlace, Violations, first_line};
 
 /// Reports what does not fit together anywhere in a mission.

@@ -7,8 +7,8 @@ use serde_with::{apply, skip_serializing_none};
 
 use crate::domain::folded;
 
-use super::check;
 use super::document::{Node, Tree};
+use super::key_check;
 use super::keys::{Keys, Value as Readable};
 use super::model::{FinishGate, TaskType, TestList};
 use super::scalar::{Fault, InnerPath, Name, Positive, Scalar};
@@ -245,7 +245,7 @@ fn finish_gate(map: &Map<String, Value>) -> Result<Option<Box<FinishGate>>, SubT
         ));
     }
     let mut tree = Tree::of_plain(declared);
-    let problems = check::check(&mut tree, FinishGate::TABLE, None).problems;
+    let problems = key_check::check(&mut tree, FinishGate::TABLE, None).problems;
     if let Some(wrong) = problems.first_error() {
         return Err(SubTaskError::Gate(wrong.to_owned()));
     }

@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::codes::Code;
-use super::text::{ascii, char_start, printable};
+use super::shown_text::{ascii, char_start, printable};
 
 /// How many diagnostics are shown; the rest are counted.
 const SHOWN: usize = 20;

@@ -6,30 +6,8 @@ use crate::domain::{AgentId, StageKey, TaskId};
 
 use super::independence::{Dependence, ModelIdentity};
 use super::model::{Adapter, Independence};
-use super::pipeline::{Judge, PanelSeats, StageJudge, StagePlan};
+use super::pipeline::PanelSeats;
 use super::plan::{ApproverPlan, Plan, TaskPlan};
-
-impl Plan {
-    /// Whether somebody with an opinion is to look at the work of a task.
-    pub fn will_be_judged(&self, id: TaskId) -> bool {
-        let work = self.task(id);
-        let is_graded = || {
-            work.verification()
-                .is_some_and(|by| by.rubric.is_some() && by.grader.is_some())
-        };
-        let is_scored = || match self.judge(id) {
-            Some(Judge::Panel(_) | Judge::Evaluation(Some(_))) => true,
-            Some(Judge::Evaluation(None) | Judge::Nobody) | None => false,
-        };
-        let has_stage = || {
-            let mut stages = work.pipeline.iter();
-            stages.any(
-                |stage| matches!(stage, StagePlan::Own(own) if matches!(own.by, StageJudge::Agent { .. })),
-            )
-        };
-        self.rules.settings.evaluate && (is_scored() || is_graded() || has_stage())
-    }
-}
 
 /// An agent that may judge, and why it is asked.
 #[derive(Debug, Clone, Copy, PartialEq)]

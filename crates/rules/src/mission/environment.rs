@@ -4,7 +4,7 @@
 
 use super::codes::Code;
 use super::scalar::{Fault, JsonForm, Scalar};
-use super::text::quoted;
+use super::shown_text::quoted;
 
 /// A text with `${NAME}` in it, checked but not expanded.
 pub struct Template(String);

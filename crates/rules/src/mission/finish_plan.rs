@@ -15,14 +15,6 @@ pub struct FinishGatePlan {
     pub max_compile_nudges: u32,
 }
 
-impl FinishGatePlan {
-    /// Whether the gate's commands show more of the work than that it compiles, as checks do.
-    pub fn checks_work(&self) -> bool {
-        let mut commands = self.commands.iter();
-        commands.any(|command| command.shows != Requirement::Compilation)
-    }
-}
-
 /// A command of a finish gate.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct FinishCommand {

@@ -7,20 +7,20 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::check::{self, Checked};
 use super::codes::Code;
 use super::config::Layers;
 use super::diagnostics::{Diagnostic, DiagnosticRow, DiagnosticSeverity, DiagnosticStyle, render_all};
 use super::document::{Node, NodeId, NodeKind, Tree};
+use super::key_check::{self, Checked};
 use super::keys::{Keys, Value as Readable};
 use super::model::{BUILT_IN_RUBRICS, Mission};
 use super::scalar::Referent;
 use super::shape::Table;
+use super::shown_text::quoted;
+use super::strictness_source::WrittenSettings;
 use super::suggest::suggestion;
-use super::text::quoted;
 use super::validate;
 use super::violation::{Path, Violation, ViolationPlace, Violations};
-use super::written::WrittenSettings;
 
 /// The largest file that is read, in bytes.
 const MAX_BYTES: usize = 64 * 1024 * 1024;
@@ -262,7 +262,7 @@ pub fn read_document<'s, T: Readable + Keys>(
             None,
         ));
     }
-    let mut checked = check::check(&mut tree, T::TABLE, other);
+    let mut checked = key_check::check(&mut tree, T::TABLE, other);
     refusals
         .into_iter()
         .for_each(|refusal| checked.problems.push(Violation::refusal(refusal)));

@@ -8,14 +8,12 @@ use std::sync::Arc;
 
 use rust_decimal::Decimal;
 
-use crate::domain::{AgentId, Bar, Dimension, Millis, Points, Purpose, StageKey, TaskId};
+use crate::domain::{AgentId, Bar, Dimension, Millis, Points, StageKey, TaskId};
 
 use super::calibrated::Calibrated;
-use super::eligibility::{depends_on_author, grader, keeps_from_cutting, named, reviewers, seat_agents};
+use super::eligibility::{depends_on_author, grader, keeps_from_cutting};
 use super::finish_plan::FinishGatePlan;
-use super::model::{
-    self, Adapter, Check, Expected, Isolation, OnMissing, Review, Stakes, TaskType, VisionKind,
-};
+use super::model::{self, Check, Expected, Isolation, OnMissing, Stakes, TaskType, VisionKind};
 use super::plan::{Plan, TaskPlan};
 use super::provenance::Origin;
 
@@ -407,28 +405,6 @@ impl TaskPlan {
         self.stage(step)?.agent()
     }
 
-    /// Everybody who is to judge it, in any stage.
-    pub fn judging_agents(&self) -> impl Iterator<Item = AgentId> + '_ {
-        let judge = self.judge();
-        let seats = judge.map_or(&[][..], Judge::seats).iter();
-        let people = judge.map_or(&[][..], Judge::people).iter();
-        let criteria = self.verification().into_iter();
-        let criteria = criteria.flat_map(|by| by.grader.into_iter().chain(by.decomposer));
-        let stages = self.pipeline.iter().filter_map(StagePlan::agent);
-        seats.chain(people).copied().chain(criteria).chain(stages)
-    }
-
-    /// The judge that is meant to answer, before anybody stands in for it.
-    pub fn judge_of(&self, purpose: Purpose) -> Option<AgentId> {
-        match purpose {
-            Purpose::Score(place) => self.judge()?.seats().get(place.seat as usize).copied(),
-            Purpose::Grade { .. } => self.verification()?.grader,
-            Purpose::Decompose { .. } => self.verification()?.decomposer,
-            Purpose::Stage { step, .. } => self.step_agent(step),
-            Purpose::Confirm | Purpose::Answer | Purpose::Resolve { .. } | Purpose::Approve { .. } => None,
-        }
-    }
-
     /// The command of a step, if it has one.
     pub fn step_command(&self, step: StageKey) -> Option<&str> {
         self.stage(step)?.command()
@@ -458,46 +434,6 @@ impl Plan {
         let of_task = |id| self.task(id).checks().iter().map(move |check| (id, check));
         let all = self.selected_ids().flat_map(of_task);
         all.filter(|(_, check)| check.is_hidden())
-    }
-
-    /// The reviewers of a task: nobody where reviews are switched off; `None` where checks alone decide.
-    pub fn judge(&self, id: TaskId) -> Option<&Judge> {
-        let judge = self.task(id).judge()?;
-        Some(if self.rules.settings.evaluate {
-            judge
-        } else {
-            &Judge::Nobody
-        })
-    }
-
-    /// Whether a share of the budget may be kept for judging: something can be shared, and somebody judges.
-    pub fn may_keep_a_share(&self) -> bool {
-        self.rules.budget.has_shares() && self.selected_ids().any(|id| self.will_be_judged(id))
-    }
-
-    /// The bar for the score of a task, and who set it; `None` where no score decides (sections 2 and 3).
-    pub fn bar(&self, id: TaskId) -> Option<Bar> {
-        Some(self.relieved(id, self.full_bar(id)?))
-    }
-
-    /// The bar for a number of any judge of the task, also of a stage where nobody else scores.
-    pub fn bar_of_judges(&self, id: TaskId) -> Bar {
-        self.bar(id).unwrap_or(self.rules.settings.eval_threshold)
-    }
-
-    /// The bar of a task without the relief of a foundation.
-    pub fn full_bar(&self, id: TaskId) -> Option<Bar> {
-        self.bar_of_review(id)
-            .or_else(|| Some(self.task(id).verification()?.bar))
-    }
-
-    /// The bar of the panel or evaluation of a task, without the relief of a foundation.
-    pub fn bar_of_review(&self, id: TaskId) -> Option<Bar> {
-        match self.judge(id)? {
-            Judge::Panel(panel) => Some(panel.bar),
-            Judge::Evaluation(_) => Some(self.rules.settings.eval_threshold),
-            Judge::Nobody => None,
-        }
     }
 
     /// Resolves what judges each task.
@@ -553,47 +489,5 @@ impl Plan {
         let mut all: Vec<StagePlan> = before.into_iter().flatten().chain(behind).collect();
         all.sort_by_key(StagePlan::key);
         all
-    }
-
-    fn resolved_judge(&self, id: TaskId) -> Option<Judge> {
-        let task = self.task(id);
-        if let Some(panel) = task.panel() {
-            let names = named(self, id);
-            let seats = match &panel.reviewers {
-                PanelSeats::Named(agents) => agents.len(),
-                PanelSeats::Seats(seats) => *seats as usize,
-            };
-            let all = seat_agents(self, &reviewers(self, id, names), seats);
-            let is_person = |id: &AgentId| self.agent(*id).spec.adapter == Adapter::Human;
-            let (people, seats): (_, Vec<AgentId>) = all.into_iter().partition(is_person);
-            let (bar, calibrated) = self.calibrated(panel, &seats);
-            return Some(Judge::Panel(Panel {
-                bar,
-                calibrated: calibrated.map(Box::new),
-                seats,
-                people,
-                ..panel.clone()
-            }));
-        }
-        let wanted = match task.review {
-            Review::None => false,
-            Review::Auto => !task.has_expectations(),
-            Review::Required => true,
-        };
-        let first = || reviewers(self, id, None).first().map(|eligible| eligible.agent);
-        match if wanted { first() } else { None } {
-            Some(agent) => Some(Judge::Evaluation(Some(agent))),
-            None if task.review == Review::Required => Some(Judge::Evaluation(None)),
-            // Checks and criteria that plain facts decide ask nobody.
-            None if task.has_expectations()
-                // What an agent asks of work that it hands down is its own word.
-                || task.delegated_by.is_none() && task.finish().is_some_and(FinishGatePlan::checks_work)
-                || task.verification().is_some()
-                || task.own_stages().next().is_some() =>
-            {
-                None
-            }
-            None => Some(Judge::Nobody),
-        }
     }
 }

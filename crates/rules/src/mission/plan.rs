@@ -10,9 +10,10 @@ use thin_vec::ThinVec;
 
 use crate::domain::{AgentId, BarrierId, GateId, Millis, Points, TaskId};
 
+use super::adjacency::Edges;
 use super::calibrated::Calibration;
 use super::confinement::Confinement;
-use super::edges::Edges;
+use super::further_stages::FurtherStages;
 use super::model;
 use super::pipeline::StagePlan;
 use super::provenance::{Fixups, Provenance, Titles};
@@ -20,10 +21,9 @@ use super::route::Route;
 use super::run_options::RunOptions;
 use super::scalar::Deadline;
 use super::sla_plan::SlaPlan;
-use super::stages::FurtherStages;
+use super::strictness_source::Loosening;
 use super::task_list::TaskList;
 use super::worktree_plan::{HiddenFiles, WorktreePlan};
-use super::written::Loosening;
 
 /// A mission in the form that a run carries out.
 #[derive(Debug, Clone)]

@@ -5,7 +5,7 @@
 
 use crate::domain::{Edge, TaskId};
 
-use super::edges::Edges;
+use super::adjacency::Edges;
 use super::plan::{Part, Plan};
 
 /// Where the edges of a verification lead.

@@ -9,7 +9,7 @@ use crate::domain::{Bar, Millis, Money, Points};
 
 use super::calibrated::Calibration;
 use super::model;
-use super::written::SaidBy;
+use super::strictness_source::SaidBy;
 
 /// The options of a run from the command line and the environment. Frozen in `run:started`, so that a resume
 /// uses the same.

@@ -20,9 +20,9 @@ use semver::VersionReq;
 use crate::domain::{Bar, BarOrigin, Millis, Points, Timestamp};
 
 use super::codes::Code;
+use super::shown_text::quoted;
 use super::suggest::suggestion;
 use super::synonyms;
-use super::text::quoted;
 
 pub use number::{Fraction, Positive};
 pub use number::{Reruns, RubricLevel, Temperature, number_in};

@@ -6,7 +6,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::check::expects;
+use super::key_check::expects;
 use super::keys::Keys;
 use super::model::{Config, Mission, Preset};
 use super::scalar::JsonForm;

@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::edges::Edges;
+use super::adjacency::Edges;
 use super::model::{FinalChecks, Isolation, OnExhausted};
 use super::plan::{Extent, Part, Plan};
+use super::shown_text::quoted;
 use super::suggest::suggestion;
-use super::text::quoted;
 use crate::domain::{TaskId, folded};
 
 /// A title after `--only` that the mission does not have.

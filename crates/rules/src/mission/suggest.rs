@@ -1,6 +1,6 @@
 //! "did you mean": what a misspelt name was meant to be: a key, a task, an agent, a gate, a command.
 
-use super::text::{printable, quoted};
+use super::shown_text::{printable, quoted};
 
 /// How many names a suggestion is searched in; beyond that a list is too long to be compared with every typing error.
 const CANDIDATES: usize = 5_000;

@@ -26,7 +26,7 @@ use serde_with::skip_serializing_none;
 use super::{EdgesRow, fields};
 use crate::report::budget::planned_words;
 use crate::report::forewarning::{GivenThreshold, forewarnings, loosened, unjudged};
-use crate::report::stages::{StepRow, judge_tools, step_rows};
+use crate::report::further_stages::{StepRow, judge_tools, step_rows};
 use rules::domain::{AgentId, BarOrigin, Points, TaskId};
 use rules::engine::{self, State};
 use rules::mission::eligibility::{self, Eligible, named};

@@ -15,7 +15,7 @@ use serde_with::skip_serializing_none;
 use crate::store::{AskFile, SpoolName};
 use rules::domain::{Answer, BeforeWork, Cause, FailureClass, Finding, Points, Stage, TaskId, Verdict};
 use rules::engine::{CheckResult, Look, Looked, State, ToolLedgerRef};
-use rules::judging::baseline::{CheckPlace, Weighed, items};
+use rules::judging::baseline_checks::{CheckPlace, Weighed, items};
 use rules::mission::model::{BeforeRule, Check};
 
 use super::reviews::{CriterionRow, ScoreRow, criterion_rows, share};

@@ -1,9 +1,9 @@
 //! What is said of work, and what becomes of it.
 
 use crate::report::documents::ProofRow;
+use crate::report::further_stages::stage_words;
 use crate::report::progress::live::RunningTask;
 use crate::report::progress::verb::Verb;
-use crate::report::stages::stage_words;
 use crate::report::style::Role;
 use crate::report::text::{against_bar, count, criteria_words, elapsed, sanitize};
 use rules::domain::{

@@ -83,11 +83,6 @@ impl LineBuilder {
             .map_or_else(String::new, |run| format!("{}  ", id(run)))
     }
 
-    /// The id of what waits for a person, and a gap.
-    pub fn approval_id(&self, of: HoldOwner, number: u32) -> String {
-        self.id(|run| ApprovalId { run, of, number }.to_string())
-    }
-
     /// The line of an event about the hold of a task, a checkpoint or a delay.
     pub fn of_hold(&self, state: &State, of: HoldOwner, event: &HoldEvent) -> ProgressLine {
         let name = match of {
@@ -110,7 +105,8 @@ impl LineBuilder {
                 ..
             } => {
                 // The id first, because it is to be copied and must not be cut.
-                let id = self.approval_id(of, *number);
+                let number = *number;
+                let id = self.id(|run| ApprovalId { run, of, number }.to_string());
                 let detail = format!("{id}{}: {message}", reason.as_str());
                 ProgressLine::new(Verb::Wait, Role::Warn, name, detail.trim_end_matches(": "))
             }

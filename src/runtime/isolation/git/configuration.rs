@@ -1,17 +1,89 @@
-//! What is read of the configuration of a repository and of its user, and git by that.
+//! The configuration that git goes by: none of the system's or the user's, no hooks and no filters. What is wanted of the user's and
+//! of a repository's is read by key.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use rustix::process::Signal;
+
 use crate::executor::error::WorkError;
 
 use super::{Git, entries, refused};
+
+/// The environment of git.
+const ENVIRONMENT: [(&str, &str); 6] = [
+    ("LC_ALL", "C"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    // Older ones than 2.45 know nothing of the next one, and would fetch what is missing by a program that the repository names.
+    ("GIT_ALLOW_PROTOCOL", "none"),
+    ("GIT_NO_LAZY_FETCH", "1"),
+    ("GIT_NO_REPLACE_OBJECTS", "1"),
+];
+
+/// Variables that keep the configuration of system and user out.
+const ALONE: [(&str, &str); 3] = [
+    ("GIT_CONFIG_NOSYSTEM", "1"),
+    ("GIT_CONFIG_GLOBAL", "/dev/null"),
+    ("GIT_ATTR_NOSYSTEM", "1"),
+];
+
+/// Settings that count before the configuration of any repository.
+const SETTINGS: [(&str, &str); 17] = [
+    ("core.hooksPath", "/dev/null"),
+    ("core.fsmonitor", "false"),
+    ("core.untrackedCache", "false"),
+    ("core.trustctime", "true"),
+    ("core.checkStat", "default"),
+    ("core.attributesFile", "/dev/null"),
+    ("core.excludesFile", "/dev/null"),
+    // With an empty command git would run the path of the other repository.
+    ("core.alternateRefsCommand", "true"),
+    ("core.pager", "cat"),
+    ("gc.auto", "0"),
+    ("maintenance.auto", "false"),
+    ("submodule.recurse", "false"),
+    ("fetch.recurseSubmodules", "false"),
+    ("merge.verifySignatures", "false"),
+    ("merge.stat", "false"),
+    ("log.showSignature", "false"),
+    ("advice.detachedHead", "false"),
+];
 
 /// The keys of the user that are wanted, and those by which the names of filters are known.
 const WANTED: &str =
     r"^(user\.(name|email)|core\.(autocrlf|eol|filemode|symlinks|excludesfile)|safe\.directory|filter\..*)$";
 /// More filters than anybody has.
 const MOST_FILTERS: usize = 500;
+
+impl Git {
+    /// One without a repository.
+    pub fn new() -> Self {
+        let mut git = Self::with(&ALONE);
+        git.settings
+            .extend(SETTINGS.map(|(key, value)| (key.to_owned(), value.to_owned())));
+        git
+    }
+
+    fn with(more: &[(&str, &str)]) -> Self {
+        let environment = ENVIRONMENT.iter().chain(more);
+        Self {
+            arguments: Vec::new(),
+            environment: environment
+                .map(|(name, value)| (name.into(), value.into()))
+                .collect(),
+            settings: Vec::new(),
+            folder: None,
+            input: None,
+            writes: vec!["/dev/null".into()],
+            reads: Vec::new(),
+            network: false,
+            printed: usize::MAX,
+            grows: None,
+            at_our_end: Signal::TERM,
+        }
+    }
+}
 
 /// The values that are needed of the configuration of a repository and of its user, with the filters that it
 /// names.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::review::snapshot::{FileMarks, PathState, Stamp, changed_paths};
+use crate::review::file_changes::{FileMarks, PathState, Stamp, changed_paths};
 use rules::domain::{Digest, TaskId};
 use rules::judging::protected::own_targets;
 use rules::mission::Plan;

@@ -12,7 +12,7 @@ use super::scratch::globs;
 use super::{
     BY_DEFAULT, Group, Protection, canonical, differs, digest_of, name_on_record, of_record, real, recorded,
 };
-use crate::review::snapshot::{FileMarks, Guarded, PathState, Scope, changes, look};
+use crate::review::file_changes::{FileMarks, Guarded, PathState, Scope, changes, look};
 use rules::domain::{AgentId, Digest, TaskId};
 use rules::engine::{RunPhase, State};
 use rules::mission::model::{Agent, Preset};

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use super::instructions::programs as loading;
 use super::programs::programs;
 use super::{ReadBefore, canonical, named_scripts, places, protected_scopes, shared_builds};
-use crate::review::snapshot::{FileMarks, Guarded, Scope, look};
+use crate::review::file_changes::{FileMarks, Guarded, Scope, look};
 use rules::engine::{State, judging_agents};
 use rules::judging::protected::{judging_commands, plain};
-use rules::judging::touched;
+use rules::judging::tests_changed;
 use rules::mission::check_words::judging_files;
 use rules::mission::model::Settings;
 use rules::mission::{Plan, RunOptions, first_line};
@@ -139,8 +139,10 @@ pub fn files_nobody_makes(plan: &Plan) -> Vec<(usize, String)> {
 /// looked into. Blocks.
 pub fn idle_tests(plan: &Plan, never: &Path) -> BTreeSet<String> {
     let usual = Settings::default().tests();
-    let asked = plan.selected_ids().filter(|id| touched::is_wanted(plan, *id));
-    let written: BTreeSet<&[Box<str>]> = asked.map(|id| touched::globs(plan, id)).collect();
+    let asked = plan
+        .selected_ids()
+        .filter(|id| tests_changed::is_wanted(plan, *id));
+    let written: BTreeSet<&[Box<str>]> = asked.map(|id| tests_changed::globs(plan, id)).collect();
     let written = written.into_iter().filter(|globs| **globs != *usual);
     let idle = written.flat_map(|globs| {
         let scope = Scope {

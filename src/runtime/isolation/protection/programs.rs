@@ -12,8 +12,8 @@ use rustix::fs::{Access, access};
 
 use super::scripts::named;
 use super::{GroupState, PROGRAMS, Protection, SeenFiles, adopt, differs};
-use crate::agents::command::path_variable;
-use crate::review::snapshot::changed_paths;
+use crate::agents::command_line::path_variable;
+use crate::review::file_changes::changed_paths;
 use rules::engine::State;
 use rules::judging::protected::plain;
 use rules::mission::RunOptions;

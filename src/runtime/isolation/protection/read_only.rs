@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::{Group, PROGRAMS, Protection, protected_scopes, real, targets};
-use crate::review::snapshot::{Guarded, PathState, Scope};
+use crate::review::file_changes::{Guarded, PathState, Scope};
 use rules::domain::TaskId;
 use rules::judging::protected::PROTECTED;
 use rules::mission::Plan;

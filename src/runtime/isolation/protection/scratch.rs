@@ -11,7 +11,7 @@ use super::{Protection, canonical, real};
 use crate::executor::command::CommandJob;
 use crate::executor::error::WorkError;
 use crate::executor::runner::CommandOwner;
-use crate::review::snapshot::{Guarded, Scope};
+use crate::review::file_changes::{Guarded, Scope};
 use crate::store::RunFolder;
 use rules::domain::{Digest, TaskId};
 use rules::mission::{Confinement, Plan};

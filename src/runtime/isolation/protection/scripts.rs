@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::file_marks::real;
-use crate::review::snapshot::{Scope, look};
+use crate::review::file_changes::{Scope, look};
 use crate::runtime::recovery::moved::recorded;
 use rules::engine::{RunPhase, State, judging_agents};
 use rules::judging::protected::{NamedPaths, named_by_judging, named_by_serving};

@@ -12,7 +12,7 @@ use crate::executor::runner::CommandRequest;
 use rules::mission::HiddenFiles;
 use supervisor::files;
 
-use super::folders::{copy, is_folder, make, remove, replace};
+use super::creation::{copy, is_folder, make, remove, replace};
 use super::git::Git;
 use super::unmerged::LINK;
 use super::{START, Worktrees};

@@ -10,15 +10,15 @@ use std::path::{Path, PathBuf};
 use crate::executor::error::WorkError;
 use rules::domain::TaskId;
 use rules::engine::Look;
-use rules::judging::touched::{TestPatterns, TouchedTests};
+use rules::judging::tests_changed::{TestPatterns, TouchedTests};
 use rules::mission::Plan;
 
 use super::Worktrees;
+use super::creation::{copy, exclude, make, remove};
 use super::difference::MOST_NAMED;
-use super::folders::{copy, exclude, init, make, remove};
-use super::git::{self, Git, borrow, entries, refused};
+use super::git::{self, Git, entries, refused};
 use super::user_repository::User;
-use crate::runtime::isolation::odd_files::odd_file;
+use crate::runtime::isolation::unfit_for_git::odd_file;
 
 /// The folder of the folders of looks.
 const LOOKS: &str = "looks";
@@ -125,11 +125,7 @@ impl Worktrees {
             return Ok(());
         }
         let user = User::at(workspace, true)?;
-        init(&repository, &user.object_format()?)?;
-        borrow(&repository, "", &user.objects()?)?;
-        for (key, value) in user.line_ends() {
-            self.git().run(["config", key, &value])?;
-        }
+        self.init_like(&user)?;
         // It comes last: with it there is all of it.
         exclude(plan, &user.excludes()?, &repository)
     }

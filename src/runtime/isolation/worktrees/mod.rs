@@ -12,7 +12,7 @@
 //! |---|---|
 //! | `difference` | what a task did, as it differs from what it began with |
 //! | `exchange` | a bare repository by which folders are handed to other machines, and brought home |
-//! | `folders` | the folders that isolated tasks work in: how each is made, and what it has beside what git follows |
+//! | `creation` | the folders that isolated tasks work in: how each is made, and what it has beside what git follows |
 //! | `hidden` | what hidden checks keep out of the folders of workers, and how such a check sees it all the same |
 //! | `look_folders` | trees and folders for looks at tests that the work of a task changed |
 //! | `merge` | what a task did becomes a commit, and what was accepted is merged |
@@ -35,13 +35,13 @@ use supervisor::files;
 use supervisor::files::if_there;
 
 use crate::runtime::isolation::git::{self, Git, borrow, refused};
-use folders::{exclude, init, is_folder, make, missing, remove, replace};
+use creation::{exclude, init, is_folder, make, missing, remove, replace};
 use user_repository::User;
 
+mod creation;
 mod difference;
 #[cfg(any(feature = "temporal", test))]
 pub mod exchange;
-mod folders;
 mod hidden;
 mod look_folders;
 mod merge;
@@ -333,6 +333,14 @@ impl Worktrees {
         self.resolve(&format!("{}^{{commit}}", accepted.as_deref().unwrap_or(START)))
     }
 
+    /// Makes a repository with the form, the objects and the line ends of the user's.
+    fn init_like(&self, user: &User) -> Result<(), WorkError> {
+        init(&self.repository(), &user.object_format()?)?;
+        borrow(&self.repository(), "", &user.objects()?)?;
+        let mut line_ends = user.line_ends();
+        line_ends.try_for_each(|(key, value)| self.git().done(["config", key, value]))
+    }
+
     /// Makes the run's repository. What was made of it by a session that was killed is made again: `MAIN` comes last. Blocks.
     ///
     /// # Errors
@@ -342,16 +350,12 @@ impl Worktrees {
         let head = user.clean_head()?;
         make(&self.root)?;
         let repository = self.repository();
-        init(&repository, &user.object_format()?)?;
-        borrow(&repository, "", &user.objects()?)?;
+        self.init_like(&user)?;
         if let Some(bounds) = user.bounds()? {
             let path = repository.join(BOUNDS);
             fs::copy(bounds, &path).map_err(WorkError::file("copy to", &path))?;
         }
         exclude(plan, &user.excludes()?, &repository)?;
-        for (key, value) in user.line_ends() {
-            self.git().run(["config", key, &value])?;
-        }
         // Whatever merges by a program of theirs is for people, or agents, to merge.
         for key in user.merge_drivers()? {
             self.git().run(["config", &key, "false"])?;

@@ -12,7 +12,7 @@ use rules::mission::{Plan, first_line};
 use supervisor::files;
 use supervisor::files::if_there;
 
-use super::folders::{patterns, replace};
+use super::creation::{patterns, replace};
 use super::git::{Configuration, Git, borrowed, entries, failed, refused, text};
 use super::unmerged::{GITLINK, LINK, leads_out};
 use super::{BOUNDS, EXCLUDED, MAIN, START, Worktrees};
@@ -232,10 +232,10 @@ impl User {
     }
 
     /// The user's settings for line ends, file modes and links, each with its key.
-    pub fn line_ends(&self) -> Vec<(&'static str, String)> {
+    pub fn line_ends(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let keys = ["core.autocrlf", "core.eol", "core.filemode", "core.symlinks"];
-        let value = |key| Some((key, self.wanted.value(key)?.to_owned()));
-        keys.into_iter().filter_map(value).collect()
+        keys.into_iter()
+            .filter_map(|key| Some((key, self.wanted.value(key)?)))
     }
 
     /// The keys by which programs are set that merge files.

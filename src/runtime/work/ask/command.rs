@@ -9,7 +9,7 @@ use crate::executor::runner::CommandOwner;
 use crate::executor::spool::write_request;
 use crate::executor::task_command::CommandWork;
 use crate::review::judgement::Judgement;
-use crate::review::verdict::JudgeReply;
+use crate::review::stored_reply::JudgeReply;
 use crate::runtime::work::context::{AskOrder, WorkContext, blocking};
 use crate::runtime::work::reply;
 use crate::store::AskFile;

@@ -6,7 +6,8 @@ use std::time::Instant;
 
 use serde_json::Value;
 
-use crate::agents::command::path_variable;
+use super::permission::Permission;
+use crate::agents::command_line::path_variable;
 use crate::agents::model::{ModelReply, ToolCall, ToolResult, ToolSpec};
 use crate::agents::tool_loop::{ToolHost, ToolRecord};
 use crate::agents::tools::messages::{self, AgentMessage};
@@ -17,10 +18,9 @@ use crate::executor::runner::CommandOwner;
 use crate::executor::spool::read_ends;
 use crate::executor::task_command::{CommandWork, TaskCommands};
 use crate::review::fence::TextExcerpt;
-use crate::runtime::work::agent_messages::handed_down;
 use crate::runtime::work::context::WorkContext;
+use crate::runtime::work::delegated_gate::handed_down;
 use crate::runtime::work::middleware::{self, LastMessage};
-use crate::runtime::work::permission::Permission;
 use crate::runtime::work::tool_ledger::ToolLedger;
 use crate::store::SpoolName;
 use rules::domain::{Digest, FailureClass, Millis, TurnId};

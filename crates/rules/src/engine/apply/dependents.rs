@@ -2,10 +2,10 @@
 
 use crate::domain::{Status, TaskId};
 use crate::engine::fixups::DependencyState;
+use crate::engine::left_out;
 use crate::engine::prerequisite::{met, withdrawn};
 use crate::engine::remedies::{all_have_ended, is_tried_again};
 use crate::engine::state::{BarrierStage, Prerequisite, State};
-use crate::engine::verification_edges;
 
 use super::leave_barrier;
 
@@ -37,7 +37,7 @@ pub fn became_terminal(state: &mut State, id: TaskId, stands: DependencyState) {
         if gate_state.open > 0 || gate_state.result.is_some() {
             continue;
         }
-        state.gates[gate.index()].left = verification_edges::all_left(state, &plan.gate(*gate).after);
+        state.gates[gate.index()].left = left_out::all_left(state, &plan.gate(*gate).after);
         state.follow_gate(*gate);
         met(state, Prerequisite::Gate(*gate));
     }
@@ -47,7 +47,7 @@ pub fn became_terminal(state: &mut State, id: TaskId, stands: DependencyState) {
         if held.open > 0 || held.stage != BarrierStage::Ahead {
             continue;
         }
-        if verification_edges::all_left(state, &plan.barrier(*hold).after) {
+        if left_out::all_left(state, &plan.barrier(*hold).after) {
             leave_barrier(state, *hold, BarrierStage::Passed);
         } else {
             state.follow_barrier(*hold);

@@ -3,10 +3,10 @@
 use crate::domain::{AgentId, Answer, AskId, FailureClass, Purpose, Stage, StageKey, Verdict};
 use crate::engine::audit::{Acceptance, AfterScan};
 use crate::engine::event::{AskEvent, Event, TaskEvent, WorkEvent};
+use crate::engine::event_payload::{CheckResult, StageReport};
 use crate::engine::fact::AskReply;
 use crate::engine::job::{Job, JobEnd};
 use crate::engine::merging::Merged;
-use crate::engine::payload::{CheckResult, StageReport};
 use crate::engine::state::{Ask, Judging, OpenStage, SaidVerdict, Seat, SeatState};
 use crate::judging::parser::Unparsed;
 

@@ -3,8 +3,8 @@
 use crate::domain::TaskId;
 use crate::engine::derive::change_plan;
 use crate::engine::event::{Concern, RunEvent, RunWork};
+use crate::engine::event_payload::FileFact;
 use crate::engine::growth;
-use crate::engine::payload::FileFact;
 use crate::engine::prerequisite::look;
 use crate::engine::state::{RunPhase, SessionState, State};
 use crate::engine::timers::Timer;
@@ -114,12 +114,12 @@ fn audited(state: &mut State, checked: &[TaskId], files: &[(TaskId, Vec<FileFact
     let covered = state.covered().map(|(id, _)| id);
     let covered: Vec<TaskId> = covered.take_while(|id| Some(*id) != rest).collect();
     for id in covered {
-        if let Some(acceptance) = state.tasks[id.index()].acceptance_mut() {
+        if let Some(acceptance) = state.task_mut(id).acceptance_mut() {
             (acceptance.turns, acceptance.session) = (turns, session);
         }
     }
     for id in checked {
-        if let Some(acceptance) = state.tasks[id.index()].acceptance_mut() {
+        if let Some(acceptance) = state.task_mut(*id).acceptance_mut() {
             for (_, passed) in &mut acceptance.checks {
                 *passed = turns;
             }
@@ -127,7 +127,7 @@ fn audited(state: &mut State, checked: &[TaskId], files: &[(TaskId, Vec<FileFact
     }
     for (id, seen) in files {
         order += 1;
-        if let Some(acceptance) = state.tasks[id.index()].acceptance_mut() {
+        if let Some(acceptance) = state.task_mut(*id).acceptance_mut() {
             acceptance.order = order;
             for file in &mut acceptance.files {
                 if let Some(now) = seen.iter().find(|now| now.path == file.path) {

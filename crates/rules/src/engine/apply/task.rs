@@ -4,9 +4,9 @@ use crate::domain::{
     AgentId, AttemptKind, Cause, FailureClass, Finding, Phase, Purpose, Stage, Status, Verdict, WaitingReason,
 };
 use crate::engine::event::{DependencyStep, Event, HoldEvent, TaskEvent};
-use crate::engine::mark::Mark;
+use crate::engine::event_payload::{Deferral, FileFact, StageReport};
 use crate::engine::no_progress::signature;
-use crate::engine::payload::{Deferral, FileFact, StageReport};
+use crate::engine::quality_flag::Mark;
 use crate::engine::stages::FLAKY;
 use crate::engine::state::{
     APPROVED, ApprovalDecision, Attempt, BelowBar, Course, End, Feedback, Hold, HumanDecision, Lifecycle,

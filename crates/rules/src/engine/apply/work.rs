@@ -1,12 +1,12 @@
 //! What events of work, turns and questions to agents change of their task.
 
 use crate::domain::{AgentId, Answer, AskId, FailureClass, Millis, Purpose, Timestamp, TurnId};
-use crate::engine::baseline_result::Baseline;
+use crate::engine::baseline_results::Baseline;
 use crate::engine::event::{AskEvent, TurnEvent, WorkEvent};
+use crate::engine::event_payload::{Commit, DeferralReason, Exit, SessionRef, TurnFiles};
 use crate::engine::fact::TurnEnd;
 use crate::engine::job::{Job, JobEnd};
 use crate::engine::merging::Merged;
-use crate::engine::payload::{Commit, DeferralReason, Exit, SessionRef, TurnFiles};
 use crate::engine::state::{
     Ask, Committed, Course, Evidence, FileSnapshot, FirstNoted, OutputRefs, Streak, TaskState,
 };

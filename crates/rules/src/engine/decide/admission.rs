@@ -8,15 +8,15 @@
 use std::collections::BTreeMap;
 
 use crate::domain::{AgentId, StageKey, Status, TaskId, Timestamp};
-use crate::engine::baseline_result::BaselineResult;
+use crate::engine::baseline_results::BaselineResult;
 use crate::engine::event::{Event, TaskEvent};
+use crate::engine::event_payload::DeferralReason;
 use crate::engine::fact::Prompt;
 use crate::engine::job::Job;
-use crate::engine::payload::DeferralReason;
 use crate::engine::state::{Prerequisite, RunPhase, State};
 
 use super::draft::Draft;
-use super::{baseline, deferral, pipeline, request, turns};
+use super::{after_baseline, deferral, outgoing, pipeline, turns};
 
 /// The words about work that must wait for a slot.
 pub const NO_SLOT: &str = "its judging goes on once a slot is free";
@@ -112,7 +112,7 @@ pub fn release(draft: &mut Draft<'_>) {
     match behind {
         Some(stage) => pipeline::go_on_behind(draft, stage),
         None if draft.task.status() == Status::Review && pipeline::call_off_in_vain(draft) => {}
-        None => request::ask_limited_again(draft),
+        None => outgoing::ask_limited_again(draft),
     }
 }
 
@@ -153,9 +153,9 @@ pub fn begin(draft: &mut Draft<'_>) {
     if !draft.state.must_look_before(draft.id) {
         start_turn(draft);
     } else {
-        request::run(draft, Job::Baseline);
+        outgoing::run(draft, Job::Baseline);
         if draft.state.turn_is_near(draft.id) {
-            baseline::unknown(draft, BaselineResult::TURN_NEAR);
+            after_baseline::unknown(draft, BaselineResult::TURN_NEAR);
         }
     }
 }

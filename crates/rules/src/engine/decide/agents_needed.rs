@@ -7,8 +7,6 @@ use crate::engine::stages::judges;
 use crate::engine::state::{RunPhase, State};
 use crate::mission::Extent;
 
-use super::approvals;
-
 /// The agents that a run would need: who works, and who would be asked to judge.
 pub fn agents_needed(state: &State) -> BTreeSet<AgentId> {
     if state.plan.rules.extent == Extent::Baselines {
@@ -27,9 +25,11 @@ pub fn agents_needed(state: &State) -> BTreeSet<AgentId> {
 
 /// The agents who judge work or agree to it, without those who stand in for them.
 pub fn judging_agents(state: &State) -> BTreeSet<AgentId> {
-    let mut needed = BTreeSet::from_iter(approvals::agents_asked(&state.plan));
-    for id in state.plan.selected_ids() {
-        needed.extend(judges(&state.plan, id).into_iter().map(|(_, agent)| agent));
+    let plan = &state.plan;
+    let mut needed = BTreeSet::new();
+    for id in plan.selected_ids() {
+        needed.extend(plan.task(id).approving_agents());
+        needed.extend(judges(plan, id).into_iter().map(|(_, agent)| agent));
     }
     needed
 }

@@ -6,12 +6,12 @@ use crate::domain::{
     Timestamp, Verdict, WaitingReason,
 };
 use crate::engine::event::{Event, HoldEvent, TaskEvent};
-use crate::engine::payload::StageReport;
+use crate::engine::event_payload::StageReport;
 use crate::engine::state::{ANSWERED, APPROVED, Hold, REJECTED, Resume, State, TIMED_OUT};
 
 use super::draft::Draft;
 use super::holds::resolve;
-use super::{admission, approvals, conclude, questions};
+use super::{admission, approvals, conclude, worker_questions};
 
 /// The words for an agent whose tool call a person allows.
 const ALLOWED_ONCE: &str = "a person allows this call, once";
@@ -61,7 +61,7 @@ pub fn answer(draft: &mut Draft<'_>, word: HoldCommand<'_>, by: &str, now: Times
     resolve(draft, resolution, by);
     match resume {
         Resume::Start => approvals::go_on(draft, now),
-        Resume::Turn => questions::take(draft, said, by, Some(hold.number)),
+        Resume::Turn => worker_questions::take(draft, said, by, Some(hold.number)),
         Resume::Judge => {
             draft.enter(Status::Review);
             admission::go_on_behind(draft, hold.stage, now);
@@ -189,7 +189,10 @@ pub fn below_its_bar(state: &State, task: TaskId, refused: Option<&str>, by: &st
 /// The words about work that ends because nobody answered in time.
 fn unanswered(draft: &Draft<'_>, reason: WaitingReason) -> String {
     let (what, limit) = match reason {
-        WaitingReason::Auth => ("allowed a tool call of its agent", questions::patience(draft)),
+        WaitingReason::Auth => (
+            "allowed a tool call of its agent",
+            worker_questions::patience(draft),
+        ),
         _ => ("approved it", approvals::patience(draft)),
     };
     let within = limit.map_or_else(String::new, |limit| format!(" within {limit}"));

@@ -16,7 +16,7 @@ use super::admission::Work;
 use super::answers::{self, HoldCommand};
 use super::conclude;
 use super::draft::Draft;
-use super::{admission, budget, holds, request, side_effects, verification_edges};
+use super::{admission, budget, holds, outgoing, side_effects, verification_edges};
 
 /// How long approvers that left it open are left alone.
 const ASK_AGAIN: Millis = Millis::from_secs(30);
@@ -92,9 +92,9 @@ fn ask_next(draft: &mut Draft<'_>, approval: &ApprovalPlan, from: u32) {
     let number = draft.task.consent.asked;
     match approval.approvers.get(approver as usize) {
         Some(ApproverPlan::Agent(agent)) => {
-            request::ask(draft, Purpose::Approve { number, approver }, *agent)
+            outgoing::ask(draft, Purpose::Approve { number, approver }, *agent)
         }
-        _ => request::run(draft, Job::Approver { number, approver }),
+        _ => outgoing::run(draft, Job::Approver { number, approver }),
     }
 }
 
@@ -239,10 +239,4 @@ fn start(draft: &mut Draft<'_>) {
 pub fn patience(draft: &Draft<'_>) -> Option<Millis> {
     let hold = draft.state.task(draft.id).hold()?;
     waiting_for(draft.task_plan(), hold)?.timeout
-}
-
-/// The agents that are asked for approvals.
-pub fn agents_asked(plan: &Plan) -> impl Iterator<Item = crate::domain::AgentId> + '_ {
-    plan.selected_ids()
-        .flat_map(|id| plan.task(id).approving_agents())
 }

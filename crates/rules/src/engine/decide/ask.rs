@@ -6,8 +6,8 @@
 
 use crate::domain::{AgentId, Answer, AskId, Purpose, Timestamp};
 use crate::engine::event::{AskEvent, Event, TaskEvent};
+use crate::engine::event_payload::{FileRef, ReplyRef};
 use crate::engine::fact::{AskFailure, AskReply};
-use crate::engine::payload::{FileRef, ReplyRef};
 use crate::engine::state::{Ask, State};
 use crate::engine::work::id::WorkId;
 use crate::engine::work::policy::{WorkKind, policy};
@@ -18,7 +18,7 @@ use crate::mission::independence::{Dependence, ModelIdentity};
 use super::approvals;
 use super::deferral;
 use super::draft::Draft;
-use super::{dependencies, pipeline, questions, request};
+use super::{dependencies, outgoing, pipeline, worker_questions};
 
 /// Decides about a reply of an agent.
 pub fn replied(state: &State, said: &AskReply, now: Timestamp) -> Vec<Event> {
@@ -111,7 +111,7 @@ pub fn failed(state: &State, failure: &AskFailure, now: Timestamp) -> Vec<Event>
         (Retry::Window, _) => deferral::asked_wait(&mut draft, now),
         (Retry::After { pause, .. }, _) => {
             let not_before = Some(now.plus(pause));
-            request::ask_again(&mut draft, &open, open.agent, open.strict.clone(), not_before);
+            outgoing::ask_again(&mut draft, &open, open.agent, open.strict.clone(), not_before);
         }
         (Retry::Never, Some(next)) => {
             draft.emit_own(TaskEvent::FellBack {
@@ -121,7 +121,7 @@ pub fn failed(state: &State, failure: &AskFailure, now: Timestamp) -> Vec<Event>
                 message: failure.message.clone(),
                 work: false,
             });
-            request::ask_again(&mut draft, &open, next, None, None);
+            outgoing::ask_again(&mut draft, &open, next, None, None);
         }
         (Retry::Never, None) => {
             conclude(&mut draft, &open, Err(&failure.message), None, now);
@@ -149,8 +149,8 @@ fn conclude(
     now: Timestamp,
 ) {
     match open.purpose {
-        Purpose::Confirm => questions::confirmed(draft, answer, now),
-        Purpose::Answer => questions::answered(draft, open.agent, answer, now),
+        Purpose::Confirm => worker_questions::confirmed(draft, answer, now),
+        Purpose::Answer => worker_questions::answered(draft, open.agent, answer, now),
         Purpose::Resolve { dependency } => dependencies::resolved(draft, dependency, answer),
         Purpose::Approve { number, approver } => approvals::answered(draft, number, approver, answer, now),
         Purpose::Score(_) | Purpose::Decompose { .. } | Purpose::Grade { .. } | Purpose::Stage { .. } => {

@@ -10,7 +10,7 @@ use crate::domain::{
 };
 use crate::engine::audit::{Acceptance, AuditEvidence, AuditReport, Found, differing, is_lost, is_same};
 use crate::engine::event::{Event, RunEvent, RunWork, TaskEvent};
-use crate::engine::payload::{FileFact, StageReport};
+use crate::engine::event_payload::{FileFact, StageReport};
 use crate::engine::state::{RunPhase, State};
 use crate::mission::first_line;
 use crate::mission::model::FinalChecks;

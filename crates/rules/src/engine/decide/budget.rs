@@ -7,9 +7,9 @@ use crate::domain::{AgentId, Millis, Money, TaskId, Timestamp, TurnId};
 use crate::engine::apply;
 use crate::engine::event::Ceiling;
 use crate::engine::event::{AskEvent, BudgetEvent, Event, RunEvent, TurnEvent};
+use crate::engine::event_payload::{ToolLedgerRef, Usage};
 use crate::engine::fact::Fact;
 use crate::engine::ledger::{CallAdmission, Ledger, decided, used_nothing};
-use crate::engine::payload::{ToolLedgerRef, Usage};
 use crate::engine::state::State;
 use crate::engine::work::id::{TaskWork, WorkId};
 use crate::mission::Plan;
@@ -177,11 +177,11 @@ pub fn settle(state: &State, fact: &Fact) -> Option<Event> {
             model = end.model.as_deref();
             // Whoever was answered in the middle of its work used something, though nobody may know how much.
             let is_silent = tools.is_none_or(|tools| tools.requests == 0);
-            let usage = state
-                .task(end.turn.task)
-                .course
-                .own_usage(end.usage, end.session.as_deref());
-            (with(tools), usage, end.exit.failure.filter(|_| is_silent))
+            (
+                with(tools),
+                state.own_usage(end),
+                end.exit.failure.filter(|_| is_silent),
+            )
         }
         Fact::AskReplied(said) => {
             let reply = &said.reply;
@@ -197,11 +197,7 @@ pub fn settle(state: &State, fact: &Fact) -> Option<Event> {
     let call = fact.work()?;
     let (agent, counted) = state.ledger.without_end(call)?;
     if usage.is_none() && failed.is_some_and(|class| used_nothing(plan, agent, class)) {
-        usage = Usage {
-            input_tokens: Some(0),
-            output_tokens: Some(0),
-            cost: Some(Money::ZERO),
-        };
+        usage = Usage::ZERO;
     }
     fill(plan, agent, model, &mut usage);
     let requests = i32::try_from(requests).unwrap_or(i32::MAX) - i32::from(counted);

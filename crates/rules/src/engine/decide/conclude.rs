@@ -7,9 +7,9 @@ use crate::domain::{
     ShellFailure, Stage, StageKey, Status, Timestamp, Verdict, WaitingReason,
 };
 use crate::engine::event::{Event, TaskEvent};
+use crate::engine::event_payload::StageReport;
 use crate::engine::fact::TurnEnd;
-use crate::engine::mark::Mark;
-use crate::engine::payload::StageReport;
+use crate::engine::quality_flag::Mark;
 use crate::engine::state::{Hold, TaskState};
 use crate::engine::work::policy::{WorkKind, policy};
 use crate::mission::eligibility::successor;

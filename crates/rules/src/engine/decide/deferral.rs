@@ -7,8 +7,8 @@
 
 use crate::domain::{Millis, StageKey, Status, TaskId, Timestamp};
 use crate::engine::event::{Event, RunEvent, TaskEvent};
+use crate::engine::event_payload::{Deferral, DeferralReason, Exit};
 use crate::engine::fact::TurnEnd;
-use crate::engine::payload::{Deferral, DeferralReason, Exit};
 use crate::engine::stages::names;
 use crate::engine::state::State;
 use crate::engine::work::retry;

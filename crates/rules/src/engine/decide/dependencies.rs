@@ -3,14 +3,14 @@
 
 use crate::domain::{Answer, FailureMode, Purpose, TaskId};
 use crate::engine::event::{DependencyStep, Event, TaskEvent};
+use crate::engine::event_payload::{FileFact, Way};
 use crate::engine::job::Job;
-use crate::engine::payload::{FileFact, Way};
 use crate::engine::rounds::{ESCALATE_AFTER, stall_before};
 use crate::engine::state::State;
 use crate::mission::model::{CoordinationMiddleware, Remedy};
 
 use super::draft::Draft;
-use super::{fixups, redo, request};
+use super::{fixups, outgoing, redo};
 
 /// A dependency of a task failed for good, or what it waited for has come: what becomes of it.
 pub fn failed(state: &State, task: TaskId, dependency: TaskId) -> Vec<Event> {
@@ -45,7 +45,7 @@ fn try_next(draft: &mut Draft<'_>, dependency: TaskId) {
     for remedy in order.iter() {
         match remedy {
             Remedy::Artifacts if !looked && !draft.plan().task(dependency).target_files.is_empty() => {
-                return request::run(draft, Job::Artifacts(dependency));
+                return outgoing::run(draft, Job::Artifacts(dependency));
             }
             Remedy::Partial => match partial(draft) {
                 Share::Open => return,
@@ -60,7 +60,7 @@ fn try_next(draft: &mut Draft<'_>, dependency: TaskId) {
                 if let Some(orchestrator) = rules.orchestrator {
                     nowhere = gets_nowhere(draft);
                     if nowhere.is_none() {
-                        return request::ask(draft, Purpose::Resolve { dependency }, orchestrator);
+                        return outgoing::ask(draft, Purpose::Resolve { dependency }, orchestrator);
                     }
                 }
             }

@@ -6,7 +6,6 @@
 
 use crate::domain::{FailureMode, Phase, QualityFlag, Status, TaskId};
 use crate::engine::event::{Event, RunEvent, TaskEvent};
-use crate::engine::fact::Fact;
 use crate::engine::job::Job;
 use crate::engine::stages::View;
 use crate::engine::state::{End, State, TaskState};
@@ -67,11 +66,6 @@ impl<'a> Draft<'a> {
     /// Emits what happens to the task.
     pub fn emit_own(&mut self, event: TaskEvent) {
         self.emit(Event::Task(self.id, event));
-    }
-
-    /// Says what a fact says, where that is an event.
-    pub fn emit_fact(&mut self, fact: &Fact) {
-        fact.as_event().into_iter().for_each(|event| self.emit(event));
     }
 
     /// Tasks come to the run that come from this one.

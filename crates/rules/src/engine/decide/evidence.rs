@@ -6,10 +6,10 @@
 
 use crate::domain::{FailureMode, TurnId};
 use crate::engine::event::{Event, TurnEvent};
+use crate::engine::event_payload::TurnFiles;
 use crate::engine::fact::Fact;
-use crate::engine::payload::TurnFiles;
 use crate::engine::state::{RunPhase, State};
-use crate::judging::touched::TouchedTests;
+use crate::judging::tests_changed::TouchedTests;
 
 use super::draft::Draft;
 

@@ -6,7 +6,7 @@ use rust_decimal::Decimal;
 
 use crate::domain::{GateId, Points, QualityFlag, Status};
 use crate::engine::event::{Event, GateEvent};
-use crate::engine::payload::GateResult;
+use crate::engine::event_payload::GateResult;
 use crate::engine::state::State;
 
 pub fn due(state: &State) -> Vec<Event> {

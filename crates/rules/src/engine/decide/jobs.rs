@@ -3,15 +3,15 @@
 
 use crate::domain::{Status, Timestamp};
 use crate::engine::event::{Concern, Event, RunEvent};
+use crate::engine::event_payload::CheckResult;
 use crate::engine::fact::Fact;
 use crate::engine::job::{Job, JobEnd};
-use crate::engine::payload::CheckResult;
 use crate::engine::state::{State, TaskState};
 use crate::engine::voided::VoidedStage;
 use crate::engine::work::id::TaskWork;
 
 use super::draft::Draft;
-use super::{approvals, baseline, conclude, dependencies, merge, pipeline, request};
+use super::{after_baseline, approvals, conclude, dependencies, merge, outgoing, pipeline};
 
 /// Decides about the end of a command, or of a look at files.
 pub fn ended(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
@@ -20,13 +20,13 @@ pub fn ended(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
     };
     let job = *job;
     let mut draft = Draft::new(state, turn.task);
-    draft.emit_fact(fact);
+    fact.as_event().into_iter().for_each(|event| draft.emit(event));
     match (job, end) {
         (_, JobEnd::Checked(result)) if runs_again(&mut draft, job, result) => {}
         (Job::Artifacts(dependency), JobEnd::Seen { files, .. }) => {
             dependencies::scanned(&mut draft, dependency, files);
         }
-        (Job::Baseline, JobEnd::Baseline { .. }) => baseline::ended(&mut draft),
+        (Job::Baseline, JobEnd::Baseline { .. }) => after_baseline::ended(&mut draft),
         (Job::Merge(_), JobEnd::Merged(merged)) => merge::ended(&mut draft, merged),
         (Job::PeerCheck(..), JobEnd::Checked(_)) => merge::checked(&mut draft),
         (Job::Check(_), JobEnd::Checked(_)) if merge::has_begun(&draft) => merge::checked(&mut draft),
@@ -49,7 +49,7 @@ fn runs_again(draft: &mut Draft<'_>, job: Job, result: &CheckResult) -> bool {
     let declared = draft.check_of(job);
     let again = !result.passed && declared.is_some_and(|check| result.reruns < check.reruns());
     if again {
-        request::run(draft, job);
+        outgoing::run(draft, job);
     }
     again
 }
@@ -66,7 +66,7 @@ pub fn voided(state: &State, voided: &VoidedStage, now: Timestamp) -> Vec<Event>
         return approvals::voided(state, voided, (number, approver), now);
     }
     if let TaskWork::Job(.., Job::Baseline) = voided.work.work {
-        return baseline::voided(state, voided);
+        return after_baseline::voided(state, voided);
     }
     let id = voided.work.task;
     let in_review = |task: &TaskState| task.status() == Status::Review;

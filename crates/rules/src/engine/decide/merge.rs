@@ -8,16 +8,16 @@ use std::collections::BTreeSet;
 
 use crate::domain::{Cause, Edge, Finding, Severity, StageKey, Status, TaskId, Verdict};
 use crate::engine::event::TaskEvent;
+use crate::engine::event_payload::Commit;
 use crate::engine::job::Job;
-use crate::engine::mark::Mark;
 use crate::engine::merging::Merged;
-use crate::engine::payload::Commit;
+use crate::engine::quality_flag::Mark;
 use crate::engine::stages;
 use crate::engine::state::Merging;
 use crate::mission::model::Check;
 
 use super::draft::Draft;
-use super::{conclude, pipeline, request};
+use super::{conclude, outgoing, pipeline};
 
 /// Whether the work is to be merged before it is accepted.
 pub fn is_due(draft: &Draft<'_>) -> bool {
@@ -29,7 +29,7 @@ pub fn is_due(draft: &Draft<'_>) -> bool {
 pub fn begin(draft: &mut Draft<'_>, mark: Option<Mark>) {
     draft.emit_own(TaskEvent::MergeBegun { mark });
     let number = merging(draft).map_or(1, |merge| merge.number + 1);
-    request::run(draft, Job::Merge(number));
+    outgoing::run(draft, Job::Merge(number));
 }
 
 /// A try to merge came back.
@@ -44,9 +44,9 @@ pub fn ended(draft: &mut Draft<'_>, merged: &Merged) {
             }
             (0..)
                 .take(own)
-                .for_each(|check| request::run(draft, Job::Check(check)));
+                .for_each(|check| outgoing::run(draft, Job::Check(check)));
             for (peer, check) in peers {
-                request::run(draft, Job::PeerCheck(peer, check));
+                outgoing::run(draft, Job::PeerCheck(peer, check));
             }
         }
         Merged::Conflict {

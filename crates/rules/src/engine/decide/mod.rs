@@ -9,7 +9,7 @@
 //! | `approvals` | somebody's agreement before a task starts (5) |
 //! | `ask` | agents that are asked something: calls, request retries, who is asked instead (13) |
 //! | `audit` | what was accepted must still stand (6) |
-//! | `baseline` | what checks that were looked at before the work mean for its beginning (24) |
+//! | `after_baseline` | what checks that were looked at before the work mean for its beginning (24) |
 //! | `budget` | calls that wait for room, prices, the end of the work when nothing is left (19); what is reserved, what fits: `engine/ledger.rs` |
 //! | `change` | a changed mission that a person accepted (5, 14) |
 //! | `conclude` | below the bar or not: accept, fix or retry, forced acceptance, give up, ask a person; protected files (3, 4, 6, 9) |
@@ -29,9 +29,9 @@
 //! | `notify` | who is told of what, and what becomes of what failed for good (13, 18) |
 //! | `operator` | commands from outside: answers, cancel, pause, gate override (5, 14, 20) |
 //! | `pipeline` | the way of one attempt through its stages: the only place that acts on what a stage wants, asks a judge once more (6) |
-//! | `questions` | what an agent asks instead of working, what it says does not hold, and who answers (5, 17) |
+//! | `worker_questions` | what an agent asks instead of working, what it says does not hold, and who answers (5, 17) |
 //! | `redo` | `--retry-failed` and `--redo`: failed and done work tried again by a person's word (5) |
-//! | `request` | work that is asked for: who is asked, what is run, who is asked once more (13) |
+//! | `outgoing` | work that is asked for: who is asked, what is run, who is asked once more (13) |
 //! | `resume` | a later session: turns that were lost or adopted, judges that are asked again (22) |
 //! | `rework_order` | in which order work is done again that did not stand (6) |
 //! | `schedule` | what has become due, in its order; who gets the free slots (5, 11, 14) |
@@ -43,12 +43,12 @@
 //! | `worst_case` | the most that a task may take by these rules |
 
 mod admission;
+mod after_baseline;
 mod agents_needed;
 mod answers;
 mod approvals;
 mod ask;
 mod audit;
-mod baseline;
 mod budget;
 mod change;
 mod conclude;
@@ -67,10 +67,9 @@ mod jobs;
 mod merge;
 mod notify;
 mod operator;
+mod outgoing;
 mod pipeline;
-mod questions;
 mod redo;
-mod request;
 mod resume;
 mod rework_order;
 mod schedule;
@@ -79,6 +78,7 @@ mod sla;
 mod test_looks;
 mod turns;
 mod verification_edges;
+mod worker_questions;
 mod worst_case;
 
 use crate::domain::Timestamp;

@@ -21,12 +21,12 @@ use crate::domain::{
 };
 use crate::engine::deadline::{DeadlineEvent, DeadlineStep};
 use crate::engine::event::{AskEvent, Event, GateEvent, HoldEvent, RunEvent, TaskEvent};
+use crate::engine::event_payload::StopCause;
 use crate::engine::fact::Undelivered;
 use crate::engine::notice::{
     DeliveryFailure, FailedOperation, FailedTool, Notice, NoticeEvent, Operation, Topic,
 };
 use crate::engine::outcome::outcome;
-use crate::engine::payload::StopCause;
 use crate::engine::state::{RunPhase, State};
 use crate::engine::timers::Timer;
 use crate::engine::work::policy::{Letter, WorkKind, policy};

@@ -4,9 +4,9 @@
 use std::cmp::Ordering;
 
 use crate::domain::{FailureMode, GateId, HoldOwner, Status, TaskId, Timestamp, WaitingReason};
-use crate::engine::command::{Command, CommandResult};
 use crate::engine::event::{Event, GateEvent, MOST_AT_ONCE, RunEvent};
 use crate::engine::fact::OperatorInput;
+use crate::engine::operator_command::{Command, CommandResult};
 use crate::engine::state::{BarrierStage, BelowBar, RunPhase, State, TaskState};
 use crate::mission::{BarrierKind, Part};
 

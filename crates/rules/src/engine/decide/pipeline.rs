@@ -11,9 +11,9 @@ use crate::domain::{
 };
 use crate::engine::audit::AfterScan;
 use crate::engine::event::TaskEvent;
+use crate::engine::event_payload::{ReplyRef, StageReport};
 use crate::engine::job::{Job, JobEnd};
-use crate::engine::mark::Mark;
-use crate::engine::payload::{ReplyRef, StageReport};
+use crate::engine::quality_flag::Mark;
 use crate::engine::stages::{self, Actor, Next, Request, Word};
 use crate::engine::state::{Ask, Judging, OpenStage, State};
 use crate::engine::work::policy::{WorkKind, policy};
@@ -22,7 +22,7 @@ use crate::mission::StagePlan;
 use crate::mission::independence::Dependence;
 
 use super::draft::Draft;
-use super::{conclude, deferral, merge, request, test_looks, verification_edges};
+use super::{conclude, deferral, merge, outgoing, test_looks, verification_edges};
 
 /// The attempt finished: judging begins.
 pub fn begin(draft: &mut Draft<'_>) {
@@ -149,8 +149,8 @@ fn act(draft: &mut Draft<'_>, key: StageKey, next: Next) -> bool {
 fn request(draft: &mut Draft<'_>, requests: &[Request]) {
     for request in requests {
         match *request {
-            Request::Ask(purpose, agent) => request::ask(draft, purpose, agent),
-            Request::Run(job) => request::run(draft, job),
+            Request::Ask(purpose, agent) => outgoing::ask(draft, purpose, agent),
+            Request::Run(job) => outgoing::run(draft, job),
         }
     }
 }
@@ -185,7 +185,7 @@ pub fn accept(draft: &mut Draft<'_>) {
 /// Has the files that the task's rules name looked at.
 fn scan(draft: &mut Draft<'_>, then: AfterScan) {
     let number = draft.task.work.scans + 1;
-    request::run(draft, Job::Scan { number, then });
+    outgoing::run(draft, Job::Scan { number, then });
 }
 
 /// Whether files that the task names may not be what was seen of them: a command may have written some.
@@ -365,7 +365,7 @@ pub fn answered(
         if let Some(unfit) = unfit.filter(|_| purpose.seat().is_none()) {
             close(draft, stage.key(), unfit);
         }
-        request::ask_again(draft, open, open.agent, Some(why), None);
+        outgoing::ask_again(draft, open, open.agent, Some(why), None);
     } else if purpose.seat().is_some() {
         seat_ended(draft, now);
     } else {
@@ -398,7 +398,7 @@ pub fn depends(draft: &mut Draft<'_>, open: &Ask, reply: &ReplyRef, why: Depende
     let who = draft.plan().agent_name(open.agent);
     if open.purpose.seat().is_some() {
         let message = format!("'{who}' is not independent: {why}");
-        request::give_up(draft, open, FailureClass::PolicyBlocked, message);
+        outgoing::give_up(draft, open, FailureClass::PolicyBlocked, message);
         seat_ended(draft, now);
     } else if let Some(stage) = stage_for(draft, open.purpose) {
         let (key, speaker) = (stage.key(), speaker(open, Some(reply)));
@@ -491,7 +491,7 @@ pub fn call_off_in_vain(draft: &mut Draft<'_>) -> bool {
     let Some(at) = asked_in_vain(draft.state, draft.id) else {
         return false;
     };
-    request::call_off(draft);
+    outgoing::call_off(draft);
     go_on_from(draft, |key| key >= at);
     true
 }

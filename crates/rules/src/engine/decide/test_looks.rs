@@ -1,13 +1,13 @@
 //! Looks at tests that the work changed, between its checks and its judges (semantics, section 24): which is made, in which order,
 //! and what becomes of the work behind them. What they mean is in `stages::tests_changed`.
 
+use crate::engine::event_payload::StageReport;
 use crate::engine::job::Job;
-use crate::engine::payload::StageReport;
 use crate::engine::stages;
 use crate::engine::test_looks::Look;
 
 use super::draft::Draft;
-use super::request;
+use super::outgoing;
 
 /// Makes what is to be looked at before anybody judges the work. Whether judges must wait for it.
 pub fn come_first(draft: &mut Draft<'_>) -> bool {
@@ -15,7 +15,7 @@ pub fn come_first(draft: &mut Draft<'_>) -> bool {
     let is_over = is_over(draft);
     let look = open.or_else(|| next(draft)).filter(|_| !is_over);
     if let Some(look) = look.filter(|_| open.is_none()) {
-        request::run(draft, Job::Look(look));
+        outgoing::run(draft, Job::Look(look));
     }
     look.is_some()
 }

@@ -3,8 +3,8 @@
 
 use crate::domain::{Cause, FailureClass, Severity, StageKey, Status, Timestamp, TurnId, Verdict};
 use crate::engine::event::{Event, TurnEvent};
+use crate::engine::event_payload::Usage;
 use crate::engine::fact::{Fact, Prompt, TurnEnd};
-use crate::engine::payload::Usage;
 use crate::engine::state::{RunPhase, State};
 use crate::engine::work::id::WorkId;
 use crate::engine::work::policy::{WorkKind, policy};
@@ -13,7 +13,7 @@ use crate::mission::model::AgentMiddleware;
 
 use super::conclude;
 use super::draft::Draft;
-use super::{budget, deferral, evidence, notify, questions, side_effects};
+use super::{budget, deferral, evidence, notify, side_effects, worker_questions};
 
 /// The prompt of the next turn is written: the turn may start.
 pub fn prompt_ready(state: &State, prompt: Prompt) -> Vec<Event> {
@@ -122,10 +122,7 @@ pub fn ended(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
     }
     let files = end.files.clone();
     let files = files.map(|files| evidence::with_company(state, end.turn, files));
-    let usage = state
-        .task(end.turn.task)
-        .course
-        .own_usage(end.usage, end.session.as_deref());
+    let usage = state.own_usage(end);
     let end = TurnEnd::clone(end);
     finish_turn(state, TurnEnd { files, usage, ..end }, now)
 }
@@ -151,7 +148,7 @@ fn finish_turn(state: &State, mut end: TurnEnd, now: Timestamp) -> Vec<Event> {
     if !is_good {
         (end.delegate, end.cues) = (Vec::new(), 0);
     }
-    if !is_good || questions::asks(&draft, end.asked.as_ref()).is_some() {
+    if !is_good || worker_questions::asks(&draft, end.asked.as_ref()).is_some() {
         end.broken = None;
     }
     draft.emit(Event::Turn(end.turn, TurnEvent::Finished(Box::new(end.clone()))));
@@ -168,7 +165,7 @@ fn judge_outcome(draft: &mut Draft<'_>, end: &TurnEnd, now: Timestamp) {
         return conclude::protected(draft, protected, conclude::BY_TASK);
     }
     match end.exit.failure {
-        None => questions::or_go_on(draft, end.asked.as_ref(), end.broken.as_ref(), now),
+        None => worker_questions::or_go_on(draft, end.asked.as_ref(), end.broken.as_ref(), now),
         Some(class) if conclude::another_goes_on(draft, class, end) => {}
         Some(FailureClass::UsageWindow) => {
             deferral::turn_waits(draft, &end.exit, now);

@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 
 use crate::domain::{AttemptKind, Cause, Edge, FailureMode, StageKey, Status, TaskId, Verdict};
 use crate::engine::event::{Event, TaskEvent};
+use crate::engine::left_out::leaving;
 use crate::engine::state::State;
-use crate::engine::verification_edges::leaving;
 use crate::mission::Route;
 
 use super::conclude;

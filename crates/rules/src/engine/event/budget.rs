@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{AgentId, Millis, Timestamp};
-use crate::engine::payload::{Usage, is_default};
+use crate::engine::event_payload::{Usage, is_default};
 use crate::engine::work::id::WorkId;
 
 /// An event of the budget of a run, or of a call that it holds.

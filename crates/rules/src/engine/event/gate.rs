@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::engine::payload::GateResult;
+use crate::engine::event_payload::GateResult;
 
 /// An event of a quality gate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
 use crate::domain::{Cause, StageKey, Timestamp, WaitingReason};
-use crate::engine::payload::is_default;
+use crate::engine::event_payload::is_default;
 
 /// An event of a hold.
 #[skip_serializing_none]

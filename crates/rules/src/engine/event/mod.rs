@@ -26,8 +26,8 @@ use crate::domain::{AskId, AttemptKind, GateId, HoldOwner, TaskId, TurnId};
 use crate::mission::PlanStep;
 
 use super::deadline::DeadlineEvent;
+use super::event_payload::StageReport;
 use super::notice::NoticeEvent;
-use super::payload::StageReport;
 use super::voided::VoidedStage;
 
 pub use budget::{BudgetEvent, Ceiling};

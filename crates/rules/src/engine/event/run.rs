@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
 use crate::domain::{OutcomeClass, Points, TaskId, Timestamp};
-use crate::engine::command::CommandResult;
+use crate::engine::event_payload::{
+    FileFact, FileRef, OriginCode, ProtectedFiles, RunStarted, Salvaged, StopCause, is_default,
+};
 use crate::engine::fact::LaterSession;
 use crate::engine::merging::Delivery;
 use crate::engine::mission_change::MissionChange;
-use crate::engine::payload::{
-    FileFact, FileRef, OriginCode, ProtectedFiles, RunStarted, Salvaged, StopCause, is_default,
-};
+use crate::engine::operator_command::CommandResult;
 use crate::mission::Addition;
 
 /// An event of a run as a whole: of its sessions, its mission and tasks, its audits, or its operator.

@@ -7,8 +7,8 @@ use crate::domain::{
     AgentId, AttemptKind, Digest, Edge, FailureClass, FailureMode, Finding, Phase, Points, Probe,
     QualityFlag, StageKey, Status, TaskId,
 };
-use crate::engine::mark::Mark;
-use crate::engine::payload::{Deferral, FileFact, StageReport, Way, is_default};
+use crate::engine::event_payload::{Deferral, FileFact, StageReport, Way, is_default};
+use crate::engine::quality_flag::Mark;
 use crate::engine::voided::VoidedStage;
 
 /// An event of the state of a task: its attempts, verdicts about it, its waits.

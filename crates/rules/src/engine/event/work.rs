@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 use serde_with::{apply, skip_serializing_none};
 
 use crate::domain::{AgentId, FailureClass, Purpose, Timestamp};
+use crate::engine::event_payload::{FileRef, Used, is_default};
 use crate::engine::fact::{AskReply, Prompt, TurnEnd, TurnUpdate};
 use crate::engine::job::{Job, JobEnd};
-use crate::engine::payload::{FileRef, Used, is_default};
 
 /// An event of a turn of a task's worker.
 #[skip_serializing_none]

@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::domain::{BeforeWork, StageKey, TaskId};
+use crate::engine::event_payload::Commit;
 use crate::engine::merging::{Delivery, Merged};
-use crate::engine::payload::Commit;
 use crate::engine::{AskReply, BaselineResult, JobEnd, TurnUpdate};
-use crate::judging::baseline::{BaselineCheck, items};
+use crate::judging::baseline_checks::{BaselineCheck, items};
 use crate::mission::TaskPlan;
 
 /// What the world says when an effect comes to this end.

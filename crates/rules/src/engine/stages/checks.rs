@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use crate::domain::{Cause, Finding, Severity, StageKey};
+use crate::engine::event_payload::{CheckResult, StageReport};
 use crate::engine::job::Job;
-use crate::engine::mark::Mark;
-use crate::engine::payload::{CheckResult, StageReport};
+use crate::engine::quality_flag::Mark;
 use crate::mission::model::Check;
 
 use super::view::{Next, Request, View};

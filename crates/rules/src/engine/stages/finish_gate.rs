@@ -5,10 +5,10 @@
 //! its judges, unverified.
 
 use crate::domain::{Cause, Finding, Severity, StageKey, Verdict};
+use crate::engine::event_payload::CheckResult;
 use crate::engine::job::Job;
-use crate::engine::payload::CheckResult;
 use crate::engine::state::Known;
-use crate::judging::baseline::{CheckPlace, items};
+use crate::judging::baseline_checks::{CheckPlace, items};
 use crate::mission::{FinishGatePlan, Requirement};
 
 use super::view::{Next, Request, View};

@@ -7,7 +7,7 @@
 //! too (section 4), and work that is known to be bad is never accepted unseen.
 
 use crate::domain::{AgentId, Cause, Finding, Purpose, SeatPlace, Severity, StageKey, TaskId, Verdict};
-use crate::engine::mark::Mark;
+use crate::engine::quality_flag::Mark;
 use crate::engine::state::{Seat, SeatState, State};
 use crate::mission::eligibility::{excluded, named};
 use crate::mission::model::Review;

@@ -5,9 +5,9 @@
 
 use crate::domain::{Cause, Severity, StageKey, TaskId, Verdict};
 use crate::engine::audit::is_lost;
-use crate::engine::payload::{FileFact, StageReport};
+use crate::engine::event_payload::{FileFact, StageReport};
 use crate::engine::state::{Known, TaskState};
-use crate::judging::baseline::{BaselineCheck, CheckPlace, Weighed};
+use crate::judging::baseline_checks::{BaselineCheck, CheckPlace, Weighed};
 use crate::judging::evidence_rules::{
     FileState, PreflightReject, TargetFileFact, artifacts, hollow_work, is_all_watched, must_touch,
     must_write, nothing_touched, nothing_written, requires_tool_calls, watched, zero_tool_calls,

@@ -2,9 +2,9 @@
 //! (semantics, section 24). Not a stage: it is weighed where the work is accepted.
 
 use crate::domain::{BeforeWork, Cause, Finding, Severity, Stage, StageKey, Verdict};
-use crate::engine::mark::Mark;
-use crate::engine::payload::StageReport;
-use crate::judging::baseline::{BaselineCheck, ProofOf, Weighed, named, proof_of};
+use crate::engine::event_payload::StageReport;
+use crate::engine::quality_flag::Mark;
+use crate::judging::baseline_checks::{BaselineCheck, ProofOf, Weighed, named, proof_of};
 use crate::mission::ListOf;
 use crate::mission::model::{BeforeRule, ProofRule, TaskType};
 

@@ -1,7 +1,7 @@
 //! The red team (semantics, section 6.8): an agent that attacks the work.
 
 use crate::domain::{Answer, Cause, Severity, StageKey, Verdict};
-use crate::engine::payload::FileFact;
+use crate::engine::event_payload::FileFact;
 use crate::mission::model::{OnMissing, Stakes};
 use crate::mission::{Plan, RedTeamPlan};
 

@@ -7,9 +7,9 @@
 use crate::domain::{
     Answer, Cause, Finding, FindingsReport, PriorAnswer, Purpose, Severity, StageKey, StageReply, Verdict,
 };
+use crate::engine::event_payload::StageReport;
 use crate::engine::job::Job;
-use crate::engine::mark::Mark;
-use crate::engine::payload::StageReport;
+use crate::engine::quality_flag::Mark;
 use crate::judging::autonomy::route;
 use crate::judging::prior;
 

@@ -3,12 +3,12 @@
 //! checks, and where the work is accepted.
 
 use crate::domain::{BeforeWork, Cause, Finding, Severity, StageKey, TaskId, Verdict};
-use crate::engine::mark::Mark;
-use crate::engine::payload::StageReport;
+use crate::engine::event_payload::StageReport;
+use crate::engine::quality_flag::Mark;
 use crate::engine::state::TaskState;
 use crate::engine::test_looks::{Look, Looked};
-use crate::engine::tests_touched::OldTests;
-use crate::judging::baseline::{BaselineCheck, items};
+use crate::engine::tests_changed::OldTests;
+use crate::judging::baseline_checks::{BaselineCheck, items};
 use crate::mission::Plan;
 use crate::mission::model::{BeforeRule, TaskType};
 

@@ -6,9 +6,9 @@ use crate::domain::{
     AgentId, Answer, Cause, CriterionGrade, Finding, Probe, Purpose, Severity, Stage, StageKey, TaskId,
     Verdict,
 };
+use crate::engine::event_payload::{FileFact, StageReport};
 use crate::engine::job::Job;
-use crate::engine::mark::Mark;
-use crate::engine::payload::{FileFact, StageReport};
+use crate::engine::quality_flag::Mark;
 use crate::engine::state::{Judging, SaidVerdict, State, TaskState};
 use crate::mission::{Judge, Plan, TaskPlan};
 

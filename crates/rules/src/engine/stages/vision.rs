@@ -1,8 +1,8 @@
 //! The vision check (semantics, section 6.9): screenshots that are looked at by an agent, or measured.
 
 use crate::domain::{Answer, Cause, Finding, Severity, StageKey};
+use crate::engine::event_payload::FileFact;
 use crate::engine::job::Job;
-use crate::engine::payload::FileFact;
 use crate::mission::model::VisionKind;
 use crate::mission::{Plan, VisionPlan};
 

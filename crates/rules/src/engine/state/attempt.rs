@@ -3,11 +3,11 @@
 use thin_vec::ThinVec;
 
 use crate::domain::{AgentId, AttemptKind, Edge, Finding, Points, Probe, Stage, TurnId, Verdict};
-use crate::engine::baseline_result::Baseline;
-use crate::engine::mark::Mark;
-use crate::engine::payload::{Commit, FileRef, SessionRef, StageReport, ToolCalls, Usage};
+use crate::engine::baseline_results::Baseline;
+use crate::engine::event_payload::{Commit, FileRef, SessionRef, StageReport, ToolCalls};
+use crate::engine::quality_flag::Mark;
 use crate::engine::test_looks::TestLooks;
-use crate::judging::touched::TouchedTests;
+use crate::judging::tests_changed::TouchedTests;
 
 /// The current or last attempt of a task. Each one begins with nothing of the one before.
 #[derive(Debug, Clone, Default)]
@@ -163,14 +163,6 @@ impl Committed {
 }
 
 impl Course {
-    /// The usage of a turn by itself: its program may count from the beginning of its session.
-    pub(crate) fn own_usage(&self, told: Usage, session: Option<&SessionRef>) -> Usage {
-        match (session, self.session.as_deref()) {
-            (Some(now), Some(before)) if now.id == before.id => told.since(now.counted, before.counted),
-            _ => told,
-        }
-    }
-
     /// How often the work could not be merged as it was.
     pub(crate) fn conflicts(&self) -> u32 {
         self.committed.as_ref().map_or(0, |committed| committed.conflicts)

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::domain::{OutcomeClass, Status, TaskId};
 use crate::engine::audit::{Acceptance, AuditStanding, AuditedWork, Found, Looks, found};
+use crate::engine::event_payload::{Commit, FileFact};
 use crate::engine::merging::Delivery;
-use crate::engine::payload::{Commit, FileFact};
 use crate::engine::timers::Timer;
 use crate::mission::FilesIn;
 use crate::mission::model::FinalChecks;

@@ -1,7 +1,7 @@
 //! What was tried about the dependencies of a task that failed (semantics, section 11).
 
 use crate::domain::TaskId;
-use crate::engine::payload::Way;
+use crate::engine::event_payload::Way;
 
 /// The recovery of a task from dependencies that failed.
 #[derive(Debug, Clone, PartialEq, Default)]

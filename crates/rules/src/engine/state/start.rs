@@ -2,7 +2,7 @@
 
 use crate::domain::TaskId;
 use crate::judging::evidence_rules::is_watched;
-use crate::judging::touched;
+use crate::judging::tests_changed;
 use crate::mission::model::Input;
 use crate::mission::{ApprovalPlan, TaskPlan};
 
@@ -33,7 +33,7 @@ impl State {
     pub fn must_note(&self, id: TaskId) -> bool {
         let is_meant = self.plan.task(id).is_isolated()
             || is_watched(&self.plan, id)
-            || touched::is_wanted(&self.plan, id);
+            || tests_changed::is_wanted(&self.plan, id);
         self.task(id).course.evidence.noted.is_none() && is_meant
     }
 

@@ -9,13 +9,15 @@ use crate::domain::{
     Stage, StageKey, Status, TaskId, Timestamp, TurnId, Verdict,
 };
 use crate::engine::audit::{Acceptance, AfterScan};
-use crate::engine::baseline_result::BaselineResult;
+use crate::engine::baseline_results::BaselineResult;
 use crate::engine::dialog::Dialog;
+use crate::engine::event_payload::{
+    CheckResult, Deferral, DeferralReason, FileFact, FileRef, StageReport, Way,
+};
 use crate::engine::job::Job;
-use crate::engine::mark::Mark;
-use crate::engine::payload::{CheckResult, Deferral, DeferralReason, FileFact, FileRef, StageReport, Way};
+use crate::engine::quality_flag::Mark;
 use crate::engine::work::retry::Tries;
-use crate::judging::baseline::{BaselineCheck, CheckPlace};
+use crate::judging::baseline_checks::{BaselineCheck, CheckPlace};
 use crate::mission::SubTask;
 
 use super::attempt::{Attempt, Course};
@@ -541,11 +543,6 @@ impl TaskState {
             }
             CheckPlace::Check(_) | CheckPlace::Criterion(_) | CheckPlace::Stage(_) => true,
         }
-    }
-
-    /// Whether the task needed more than one attempt.
-    pub(crate) fn is_reworked(&self) -> bool {
-        self.attempt.number > 1
     }
 
     /// Whether the task goes on without a dependency that failed.

@@ -7,8 +7,8 @@ use crate::domain::{
     TurnId, Verdict, WaitingReason,
 };
 use crate::engine::TurnEnd;
-use crate::engine::mark::Mark;
 use crate::engine::no_progress::signature;
+use crate::engine::quality_flag::Mark;
 use crate::engine::state::{Judging, TaskState};
 use crate::engine::{
     AfterScan, AskEvent, BudgetEvent, Effect, Event, FileFact, HoldEvent, Job, JobEnd, StageReport,

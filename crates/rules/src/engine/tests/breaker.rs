@@ -3,7 +3,7 @@
 use crate::domain::{
     AskId, Cause, OutcomeClass, Purpose, QualityFlag, Stage, Status, TaskId, TurnId, Verdict,
 };
-use crate::engine::mark::Mark;
+use crate::engine::quality_flag::Mark;
 use crate::engine::{AskEvent, Command, Effect, Event, Fact, Job, OperatorInput, State, TaskEvent, outcome};
 
 use super::simulation::{Response, Simulation, good, options};

@@ -3,7 +3,7 @@
 use crate::domain::{
     AskId, AttemptKind, BarOrigin, FailureMode, Points, Purpose, QualityFlag, Status, TaskId, TurnId,
 };
-use crate::engine::mark::Mark;
+use crate::engine::quality_flag::Mark;
 use crate::engine::{Effect, Event, Job, State, TaskEvent, worst_case};
 
 use super::simulation::{Response, Simulation, good, options, plan_of};

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use crate::domain::{Answer, AskId, FailureClass, Purpose, Status, TaskId, Timestamp, TurnId};
 use crate::engine::apply::became_terminal;
+use crate::engine::event_payload::Way;
 use crate::engine::fixups::DependencyState;
-use crate::engine::payload::Way;
 use crate::engine::remedies::is_tried_again;
 use crate::engine::state::recovery::{DependencyRecovery, FailedDependency, WaivedDependency};
 use crate::engine::{

@@ -10,7 +10,6 @@ mod deadlines;
 mod delegation;
 mod dependency_rules;
 mod derived;
-mod edges;
 mod evidence;
 mod exhausted;
 mod fallback;
@@ -35,6 +34,7 @@ mod seats;
 mod task;
 mod turns;
 mod verification;
+mod verification_edges;
 mod waiting;
 
 use super::simulation;

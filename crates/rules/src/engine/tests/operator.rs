@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use crate::domain::{
     AttemptKind, Cause, FailureClass, FailureMode, GateId, OutcomeClass, Purpose, QualityFlag, Status, TaskId,
 };
-use crate::engine::mark::Mark;
+use crate::engine::quality_flag::Mark;
 use crate::engine::{
     ApprovalDecision, AskEvent, Command, CommandResult, Effect, Event, Fact, HoldEvent, MOST_AT_ONCE,
     OperatorInput, RunEvent, RunPhase, State, TaskEvent, TaskState, evaluate_command, outcome,

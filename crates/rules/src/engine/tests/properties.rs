@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 
 use crate::domain::{FailureClass, OutcomeClass, QualityFlag, Status, Timestamp, TurnId};
-use crate::engine::mark::Mark;
+use crate::engine::quality_flag::Mark;
 use crate::engine::{
     AskEvent, Event, Fact, RunEvent, RunPhase, State, StopCause, TurnEvent, apply, decide, outcome,
     worst_case,

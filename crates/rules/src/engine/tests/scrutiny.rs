@@ -7,7 +7,7 @@ use crate::domain::{
     Answer, Cause, DeclaredVerdict, FailureClass, Finding, OutcomeClass, Purpose, QualityFlag, Severity,
     Stage, StageKey, Status, TaskId, TurnId, Verdict,
 };
-use crate::engine::mark::Mark;
+use crate::engine::quality_flag::Mark;
 use crate::engine::{
     AskEvent, Command, Effect, Event, Fact, FileFact, Job, JobEnd, OperatorInput, RunPhase, State, TaskEvent,
     WorkEvent, WorkId, not_asked, outcome, pending_effects,

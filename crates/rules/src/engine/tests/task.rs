@@ -6,7 +6,7 @@ use crate::domain::{
     WaitingReason,
 };
 use crate::engine::event::{AskEvent, Event, HoldEvent, TaskEvent, TurnEvent, WorkEvent};
-use crate::engine::mark::Mark;
+use crate::engine::quality_flag::Mark;
 use crate::engine::state::{
     Attempt, Calls, Consent, Course, Hold, Judging, Known, Lifecycle, Nudged, OpenStage, OpenWork,
     OutputRefs, TaskState,

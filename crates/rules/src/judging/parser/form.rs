@@ -11,9 +11,9 @@ use regex::Regex;
 
 use super::findings::findings_of;
 use super::json::{self, Json, JsonPlace, is_in, plain};
+use super::own_words::{Parts, fold, split};
 use super::quoted::Quoted;
 use super::reasoning::own_words;
-use super::text::{Parts, fold, split};
 use super::unparsed::{Scale, Unparsed};
 use crate::domain::{Finding, Points};
 

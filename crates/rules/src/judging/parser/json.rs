@@ -14,7 +14,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use unicode_normalization::UnicodeNormalization;
 
 use super::number::number_in;
-use super::text::{Parts, is_decoration};
+use super::own_words::{Parts, is_decoration};
 use super::unparsed::Unparsed;
 use crate::domain::is_invisible;
 

@@ -5,7 +5,7 @@ use rust_decimal::Decimal;
 use super::json::{Json, JsonPlace, is_in, plain};
 use super::keys::SCALE_KEYS;
 use super::number::take_number;
-use super::text::{fold, is_decoration};
+use super::own_words::{fold, is_decoration};
 use super::unparsed::{Scale, Unparsed};
 
 /// Bytes of a scale in parentheses, such as `(0-100)`.

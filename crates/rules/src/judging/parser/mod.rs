@@ -20,7 +20,7 @@
 //! | `prior` | answers for the points of an earlier review: `POINT n: yes – why` (4) |
 //! | `quoted` | what the work itself says where a verdict would stand: no verdict |
 //! | `reasoning` | the own words of a reply: its answer, behind the reasoning of a model |
-//! | `text` | lines of a reply that quote and lines of its own; control sequences |
+//! | `own_words` | lines of a reply that quote and lines of its own; control sequences |
 //! | `unparsed` | why a reply could not be read; the scales that a score may be on |
 
 mod envelope;
@@ -30,11 +30,11 @@ pub mod json;
 pub(super) mod keys;
 mod marker;
 mod number;
+mod own_words;
 mod panel;
 pub(super) mod prior;
 mod quoted;
 mod reasoning;
-mod text;
 mod unparsed;
 
 use rust_decimal::Decimal;
@@ -44,13 +44,13 @@ use crate::domain::{Dimension, DimensionScore, Finding, Points, PriorAnswer};
 use form::ReplyValues;
 use json::{Json, JsonPlace};
 use marker::{Marker, agree, json_markers, line_markers};
-use text::Parts;
+use own_words::Parts;
 
 pub use marker::without_score_lines;
+pub use own_words::{UNTRUSTED_TAG, visible};
 pub use panel::{ParsedPanel, filled_in};
 pub use quoted::Quoted;
 pub use reasoning::own_words;
-pub use text::{UNTRUSTED_TAG, visible};
 pub use unparsed::{Scale, Unparsed};
 
 /// Reads one score on `scale` from a labelled text in our own form: a score line, JSON with a score, or the number alone.
@@ -62,7 +62,7 @@ pub fn parse_rating(reply: &str, scale: &Scale) -> Result<Decimal, Unparsed> {
     if let Some(value) = number::number_in(reply.trim()) {
         return agree(&[Marker::Value(value)], scale);
     }
-    let parts = text::split(&reply);
+    let parts = own_words::split(&reply);
     let (mut markers, _) = json_markers(&json::find(&reply, &parts).values, scale)?;
     markers.extend(line_markers(&parts.own, scale));
     agree(&markers, scale)
@@ -155,7 +155,7 @@ pub fn parse_evaluation(reply: &str, work: &Quoted) -> Result<ParsedEvaluation, 
 
 fn one_number(reply: &str, work: &Quoted) -> Result<ParsedEvaluation, Unparsed> {
     let reply = own_words(reply)?;
-    let parts = text::split(&reply);
+    let parts = own_words::split(&reply);
     let values = form::values_of(&reply, &parts, work)?;
     let (value, object) = score_of(&parts, &values, &Scale::POINTS, work)?;
     // Nobody writes one point of a hundred as 1.0.

@@ -4,7 +4,7 @@
 use crate::domain::{Addressed, PriorAnswer};
 
 use super::json::Json;
-use super::text::{Parts, fold};
+use super::own_words::{Parts, fold};
 
 /// Answers of one reply that are kept.
 const MOST_ANSWERS: usize = 100;
@@ -165,7 +165,7 @@ mod tests {
         let mut work = Quoted::default();
         work.add("POINT 1: yes – done");
         let reply = "POINT 1: yes - done\nPOINT 2: yes\nPOINT 2: no – look\n> POINT 3: yes";
-        let said = answer_lines(&crate::judging::parser::text::split(reply), |words| {
+        let said = answer_lines(&crate::judging::parser::own_words::split(reply), |words| {
             work.has_line(words)
         });
         let said: Vec<_> = said

@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use regex::{Captures, Regex};
 
 use super::json::{self, JsonPlace};
-use super::text::{Lines, Quotation, split, visible};
+use super::own_words::{Lines, Quotation, split, visible};
 use super::unparsed::Unparsed;
 
 /// The marks of reasoning, and those of channels, in whichever brackets.

@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use crate::domain::{AgentId, Bar, Millis};
 use crate::mission::defaults;
-use crate::mission::loosened::loosened;
+use crate::mission::loosened_judging::loosened;
 use crate::mission::model::{self, Mission, ViolationAction};
 use crate::mission::plan::{Extent, Rules};
 use crate::mission::run_options::RunOptions;

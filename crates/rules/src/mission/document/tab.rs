@@ -1,6 +1,6 @@
 //! Tabs in the indentation, which YAML does not allow.
 
-use crate::mission::text::char_start;
+use crate::mission::shown_text::char_start;
 
 /// The tab that indents the line of a place; the line below it counts too where `looks_below`, for a text that goes on there is
 /// told where it begins.

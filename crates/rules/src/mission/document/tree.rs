@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::tab::indenting_tab;
 use crate::mission::codes::Code;
-use crate::mission::text::{char_start, first_line, quoted};
+use crate::mission::shown_text::{char_start, first_line, quoted};
 
 /// Values one file may hold. A task has about ten, so this is far beyond 100,000 tasks.
 const MAX_NODES: usize = 6_000_000;

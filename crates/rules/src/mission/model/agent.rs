@@ -17,7 +17,7 @@ use crate::mission::scalar::{
     AgentName, Fault, Filled, JsonForm, Name, QueueName, Scalar, Temperature, VariableName,
 };
 use crate::mission::shape::Shape;
-use crate::mission::text::quoted;
+use crate::mission::shown_text::quoted;
 
 use super::command_line::CommandLine;
 use super::middleware::Around;

@@ -13,7 +13,7 @@ use crate::mission::scalar::{
     AgentName, Bytes, ChannelName, Deadline, Filled, InnerGlob, Name, Positive, TaskTitle,
 };
 use crate::mission::shape::Shape;
-use crate::mission::written::WrittenSettings;
+use crate::mission::strictness_source::WrittenSettings;
 
 use super::agent::Agent;
 use super::approval::ApprovalGate;

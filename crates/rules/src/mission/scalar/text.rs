@@ -2,7 +2,7 @@
 
 use crate::domain::{folded, invisible_in};
 use crate::mission::codes::Code;
-use crate::mission::text::quoted;
+use crate::mission::shown_text::quoted;
 
 use super::{Fault, JsonForm, Referent, Scalar, scalars};
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::mission::check::check;
 use crate::mission::document::{NodeKind, Tree};
+use crate::mission::key_check::check;
 use crate::mission::keys::{Keys, Value};
 use crate::mission::model::{
     Agent, Budget, Channel, Config, Expected, ExtraStage, FinishGate, Gate, Mission, Permissions, Region,

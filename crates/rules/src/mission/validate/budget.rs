@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use crate::mission::codes::Code;
 use crate::mission::model::{Agent, Budget, Mission, TaskType};
-use crate::mission::text::quoted;
+use crate::mission::shown_text::quoted;
 use crate::mission::violation::{Path, Violations};
 
 pub(super) fn validate(mission: &Mission, problems: &mut Violations) {

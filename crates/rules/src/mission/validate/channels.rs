@@ -3,7 +3,7 @@
 use crate::mission::codes::Code;
 use crate::mission::keys::Named;
 use crate::mission::model::Channel;
-use crate::mission::text::quoted;
+use crate::mission::shown_text::quoted;
 use crate::mission::violation::{Path, Violation, ViolationPlace, Violations};
 
 pub fn validate(channels: &Named<Channel>, problems: &mut Violations) {

@@ -8,7 +8,7 @@
 //! | `budget` | a model without a price is refused under a budget (19) |
 //! | `channels` | channels: each needs the key that says where it leads, and no other |
 //! | `criteria` | criteria that say nothing that could be judged (17) |
-//! | `edges` | verifications as nodes: exactly one edge of each kind (10) |
+//! | `verification_edges` | verifications as nodes: exactly one edge of each kind (10) |
 //! | `fallback` | `fallback` on agents that never judge does nothing |
 //! | `order` | cycles: tasks and gates that wait for each other |
 //! | `presets` | presets: what they name is there, and stays where it belongs |
@@ -23,7 +23,6 @@ mod agents;
 pub mod budget;
 mod channels;
 mod criteria;
-mod edges;
 mod fallback;
 pub mod order;
 mod presets;
@@ -31,6 +30,7 @@ mod shared_files;
 mod stages;
 mod tasks;
 mod unscored_gates;
+mod verification_edges;
 mod waits;
 mod workers;
 
@@ -42,8 +42,8 @@ use std::collections::{HashMap, HashSet};
 use super::codes::Code;
 use super::model::{Config, Mission};
 use super::scalar::Referent;
+use super::shown_text::quoted;
 use super::suggest::suggestion;
-use super::text::quoted;
 use super::violation::{Path, Violation, ViolationPlace, Violations};
 use crate::domain::skeleton_of;
 
@@ -166,8 +166,8 @@ pub fn validate(mission: &Mission, incomplete: &HashSet<Referent>, has_workers: 
     waits::settings(&mission.settings, &mut problems);
     workers::settings(&mission.settings, &mut problems);
     waits::validate(mission, &names, &mut problems);
-    edges::validate(mission, &names, &mut problems);
-    edges::extra(mission, &names, &mut problems);
+    verification_edges::validate(mission, &names, &mut problems);
+    verification_edges::extra(mission, &names, &mut problems);
     order::validate(mission, &names, &mut problems);
     if has_workers {
         workers::validate(mission, &names, &mut problems);

@@ -8,8 +8,8 @@ use std::collections::{BTreeSet, HashSet, VecDeque};
 
 use super::{Names, quoted};
 use crate::domain::Edge;
+use crate::mission::adjacency::Edges;
 use crate::mission::codes::Code;
-use crate::mission::edges::Edges;
 use crate::mission::model::{Mission, Task, TaskType};
 use crate::mission::violation::{Path, Violation, Violations};
 

@@ -3,7 +3,7 @@
 use crate::mission::codes::Code;
 use crate::mission::keys::Named;
 use crate::mission::model::Preset;
-use crate::mission::text::quoted;
+use crate::mission::shown_text::quoted;
 use crate::mission::violation::{Path, ViolationPlace, Violations};
 
 pub fn validate(presets: &Named<Preset>, problems: &mut Violations) {

@@ -14,7 +14,7 @@ use crate::mission::model::{
 };
 use crate::mission::named_files::place_in;
 use crate::mission::scalar::Referent;
-use crate::mission::text::quoted;
+use crate::mission::shown_text::quoted;
 use crate::mission::violation::{Path, Violation, Violations};
 
 pub fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Violations) {

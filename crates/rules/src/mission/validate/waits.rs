@@ -8,7 +8,7 @@ use super::{Names, named_twice, repeated};
 use crate::mission::codes::Code;
 use crate::mission::condition::{Conditions, check};
 use crate::mission::model::{ApprovalGate, Approver, Mission, Settings};
-use crate::mission::text::quoted;
+use crate::mission::shown_text::quoted;
 use crate::mission::violation::{Path, Violations};
 
 pub fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Violations) {

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::executor::error::WorkError;
 use supervisor::files;
 
+use super::super::creation::{is_folder, make, make_parent, patterns, remove, replace};
 use super::super::difference::NotCommitted;
-use super::super::folders::{is_folder, make, make_parent, patterns, remove, replace};
 use super::super::git::{Git, refused};
 use super::super::hidden::by_quorum;
 use super::super::merge::{add_all, fault_of_work};
@@ -193,13 +193,7 @@ impl CheckedOut {
     /// The tree of what lies in the folder.
     fn tree(&self) -> Result<String, NotCommitted> {
         let excluded = self.files.join(EXCLUDE);
-        let git = || {
-            let git = self.cache.at(&self.folder)?;
-            Ok(match excluded.to_str() {
-                Some(excluded) => git.set("core.excludesFile", excluded).reads(excluded),
-                None => git,
-            })
-        };
+        let git = || Ok(self.cache.at(&self.folder)?.excluding(&excluded));
         if !is_folder(&self.folder) {
             return Err(NotCommitted::Work("the folder of the work is gone".to_owned()));
         }

@@ -10,7 +10,7 @@ use supervisor::files::if_there;
 use supervisor::files::no_links::OpenFolder;
 
 use super::super::Worktrees;
-use super::super::folders::{make, remove};
+use super::super::creation::{make, remove};
 use super::super::git::refused;
 use super::super::unmerged::is_git_name;
 use super::listing::MOST_BYTES;

@@ -10,8 +10,8 @@ use rules::mission::Plan;
 use supervisor::files::if_there;
 use supervisor::files::no_links::open_folders;
 
+use super::super::creation::{is_folder, make, make_parent, patterns, remove, replace};
 use super::super::difference::{MOST_NAMED, NotCommitted};
-use super::super::folders::{is_folder, make, make_parent, patterns, remove, replace};
 use super::super::git::Git;
 use super::super::merge::{add_all, fault_of_work};
 use super::super::{BOUNDS, EXCLUDED, Worktrees, base_ref};
@@ -58,9 +58,9 @@ impl Worktrees {
     fn carrying(&self, task: TaskId) -> Result<Git, WorkError> {
         let git = self.at_index(&self.folder(task), INDEX)?;
         let excluded = self.root.join("repository.git").join(EXCLUDED);
-        Ok(match excluded.to_str().filter(|_| excluded.exists()) {
-            Some(excluded) => git.set("core.excludesFile", excluded).reads(excluded),
-            None => git,
+        Ok(match excluded.exists() {
+            true => git.excluding(&excluded),
+            false => git,
         })
     }
 

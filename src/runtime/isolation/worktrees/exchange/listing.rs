@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use super::super::difference::NotCommitted;
 use super::super::merge::{not_utf8, own_repository};
 use super::super::unmerged::{GITLINK, LINK, is_git_name};
-use crate::runtime::isolation::odd_files::too_large;
+use crate::runtime::isolation::unfit_for_git::too_large;
 
 /// The most folders that lie one in the other.
 const MOST_FOLDERS: usize = 200;

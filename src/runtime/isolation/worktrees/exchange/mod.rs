@@ -25,7 +25,7 @@ use crate::executor::error::WorkError;
 use rules::domain::RunId;
 use supervisor::files::no_links::scratch_folder;
 
-use super::folders::{init, is_folder, make_parent, remove, replace};
+use super::creation::{init, is_folder, make_parent, remove, replace};
 use super::git::{Git, failed, refused};
 use super::user_repository::FETCH;
 use listing::MOST_BYTES;

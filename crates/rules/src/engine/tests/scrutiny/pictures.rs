@@ -4,7 +4,7 @@ use super::*;
 use crate::domain::{Stage, StageKey, TurnId};
 use crate::engine::JobEnd;
 use crate::engine::event::TaskEvent;
-use crate::engine::mark::Mark;
+use crate::engine::quality_flag::Mark;
 
 #[test]
 fn pictures_are_looked_at_last_and_only_where_there_are_any() {

@@ -2,11 +2,11 @@
 //! `decide::test_looks`, what follows in `stages::tests_changed`.
 
 use crate::domain::{BeforeWork, Digest, TaskId};
-use crate::judging::touched::{TouchedTests, is_wanted};
+use crate::judging::tests_changed::{TouchedTests, is_wanted};
 use crate::mission::Plan;
 use crate::mission::model::TaskType;
 
-use super::baseline_result::BaselineResult;
+use super::baseline_results::BaselineResult;
 use super::state::{FileSnapshot, FirstNoted, State, TaskState};
 use super::test_looks::Look;
 

@@ -1,10 +1,10 @@
-//! What a check said before the work of its task began, as it is on record (semantics, section 24).
+//! What checks said before the work of their task began, as it is on record (semantics, section 24).
 
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{BeforeWork, Digest, Millis};
 
-use super::payload::is_default;
+use super::event_payload::is_default;
 
 /// The result of a task's check before the work on it began.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

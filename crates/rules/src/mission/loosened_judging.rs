@@ -7,7 +7,7 @@ use super::model::{
     Mission, Settings,
 };
 use super::run_options::RunOptions;
-use super::written::Loosening;
+use super::strictness_source::Loosening;
 use crate::domain::{Bar, BarOrigin};
 
 /// Said of every run that does not want to know.

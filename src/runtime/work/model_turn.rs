@@ -6,10 +6,10 @@ use crate::executor::spool::read_head;
 use crate::executor::task_command::TaskCommands;
 use crate::store::SpoolName;
 use rules::domain::{FailureClass, Millis, Timestamp, TurnId};
-use rules::engine::{Asked, Exit, Fact, TurnEnd, Usage};
-use rules::judging::question::may_be_question;
+use rules::engine::{Exit, Fact, TurnEnd, Usage};
 use rules::mission::AgentPlan;
 
+use super::agent_messages::detected;
 use super::context::{WorkContext, blocking, jitter, not_reachable};
 use super::middleware::{self, LastWords};
 use super::reply;
@@ -91,11 +91,7 @@ async fn replied(
         exit = Exit::failed(FailureClass::Unknown, "the model's reply is empty");
     }
     let can_confirm = plan.rules.orchestrator.is_some() && exit.failure.is_none();
-    let asked = (can_confirm && may_be_question(&text)).then(|| Asked {
-        text: text.trim().to_owned(),
-        detected: true,
-        call: None,
-    });
+    let asked = detected(can_confirm, &text);
     let heard = middleware::after(plan, turn.task, &exit, LastWords::Message(&text));
     if let Some(warning) = heard.warning {
         context.post(Fact::Warn(warning));

@@ -6,19 +6,19 @@ use std::sync::Arc;
 
 use tokio::task::{JoinError, JoinSet};
 
-use crate::agents::command::missing_program;
+use crate::agents::command_line::missing_program;
 use crate::store::SpoolName;
 use rules::domain::{BeforeWork, Digest, Points, TurnId};
 use rules::engine::{BaselineResult, JobEnd};
-use rules::judging::baseline::{BaselineCheck, CheckPlace, MOST_NAMED, items};
+use rules::judging::baseline_checks::{BaselineCheck, CheckPlace, MOST_NAMED, items};
 use rules::judging::protected::plain;
-use rules::judging::touched::is_command;
+use rules::judging::tests_changed::is_command;
 use rules::mission::Plan;
 use rules::mission::check_words::judging_files;
 use rules::mission::model::Check;
 
 use super::command::{CommandEnd, CommandJob, How};
-use super::probes::Grading;
+use super::heuristic::Grading;
 use super::runner::{CommandOwner, Commands};
 use super::task_command::{CommandWork, TaskCommands};
 use super::{check, finish_gate};

@@ -2,12 +2,12 @@
 //! `admission`; what follows for accepted work is in `stages::proof`.
 
 use crate::domain::{BeforeWork, Cause, Status, WaitingReason};
-use crate::engine::baseline_result::BaselineResult;
+use crate::engine::baseline_results::BaselineResult;
 use crate::engine::event::{Concern, Event, RunEvent, WorkEvent};
 use crate::engine::job::{Job, JobEnd};
 use crate::engine::state::{Hold, State};
 use crate::engine::voided::VoidedStage;
-use crate::judging::baseline::{self, BaselineCheck, items, named};
+use crate::judging::baseline_checks::{self, BaselineCheck, items, named};
 use crate::mission::Extent;
 use crate::mission::model::{BeforeRule, TaskType};
 
@@ -21,7 +21,7 @@ fn before(draft: &Draft<'_>, item: &BaselineCheck) -> BeforeWork {
 
 /// Checks that are to fail before the work and do not.
 pub fn wrongly_green(draft: &Draft<'_>) -> Vec<BaselineCheck> {
-    baseline::wrongly_green(&items(draft.task_plan()), |item| before(draft, item))
+    baseline_checks::wrongly_green(&items(draft.task_plan()), |item| before(draft, item))
 }
 
 /// Says beforehand that nothing would show that the work was done.

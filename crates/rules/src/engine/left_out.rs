@@ -225,6 +225,6 @@ pub fn derive(state: &mut State) {
         let view = RouteView::of(state, id, state.task(id).edge());
         let task = state.task(id);
         let out = task.status() == Status::Pending && task.reopened.is_none() && view.is_cut_off(id);
-        state.tasks[id.index()].not_taken = out;
+        state.task_mut(id).not_taken = out;
     }
 }

@@ -8,7 +8,7 @@ use std::fmt::{self, Display};
 use serde::ser::{self, Serialize};
 
 use crate::domain::TaskId;
-use crate::judging::baseline::items;
+use crate::judging::baseline_checks::items;
 use crate::mission::{Plan, migrate_plan};
 
 use super::audit::AuditEvidence;

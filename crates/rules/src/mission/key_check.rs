@@ -13,9 +13,9 @@ use super::diagnostics::DiagnosticSeverity;
 use super::document::{MapEntry, NodeId, NodeKind, Tree};
 use super::scalar::{Deadline, Referent, Scalar as _, unknown_word};
 use super::shape::{OneShape, Shape, Table, TableKey};
+use super::shown_text::quoted;
 use super::suggest::suggestion;
 use super::synonyms;
-use super::text::quoted;
 use super::violation::{Violation, ViolationPlace, Violations, first_line, is_misspelt};
 
 /// The result of the check.

@@ -8,14 +8,14 @@ use crate::agents::preset::CommandAgent;
 use crate::executor::command::{CommandJob, CommandOutputs};
 use crate::executor::runner::{CommandOwner, Commands};
 use crate::executor::spool::{read_head, write_request};
-use crate::review::verdict::{CUT_SHORT, LARGEST_REPLY};
+use crate::review::stored_reply::{CUT_SHORT, LARGEST_REPLY};
 use crate::test_clock::scaled;
 use rules::domain::FailureClass;
 use rules::engine::{AskFailure, FailedTry, Retry, Tries, WorkKind, policy};
 use rules::mission::{AgentPlan, Rules};
 
 use crate::runtime::work::agent_backends::Backend;
-use crate::runtime::work::calls::review_timeout;
+use crate::runtime::work::model_turn::review_timeout;
 use crate::runtime::work::reply::{self, ask_failure, failed_here, failed_model, no_reply, unasked};
 
 /// A question to an agent outside a session.

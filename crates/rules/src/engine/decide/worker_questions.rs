@@ -6,11 +6,11 @@ use crate::domain::{
     AgentId, Answer, BrokenAssumption, Millis, Purpose, StageKey, Status, Timestamp, WaitingReason,
 };
 use crate::engine::event::TaskEvent;
-use crate::engine::payload::Asked;
+use crate::engine::event_payload::Asked;
 use crate::engine::state::{End, Hold, Known};
 
 use super::draft::Draft;
-use super::{admission, holds, pipeline, request};
+use super::{admission, holds, outgoing, pipeline};
 
 /// Tool calls from which on a turn was work, whatever it said at its end.
 const TOOL_CALLS_OF_WORK: u32 = 5;
@@ -27,7 +27,7 @@ pub fn or_go_on(
         _ if let Some(broken) = broken => raise(draft, broken),
         (Some(_), _) if is_used_up(draft) => judge(draft),
         (Some(_), Some(orchestrator)) if !has_worked(draft) => {
-            request::ask(draft, Purpose::Confirm, orchestrator);
+            outgoing::ask(draft, Purpose::Confirm, orchestrator);
         }
         _ => judge(draft),
     }
@@ -84,7 +84,7 @@ fn pose(draft: &mut Draft<'_>, asked: &Asked, now: Timestamp) {
     });
     match orchestrator(draft) {
         // What an agent may do is for a person to say.
-        Some(orchestrator) if asked.call.is_none() => request::ask(draft, Purpose::Answer, orchestrator),
+        Some(orchestrator) if asked.call.is_none() => outgoing::ask(draft, Purpose::Answer, orchestrator),
         _ => ask_person(draft, now),
     }
 }

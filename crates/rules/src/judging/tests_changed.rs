@@ -10,7 +10,7 @@ use crate::mission::model::{Check, TaskType};
 use crate::mission::named_files::{place_in, readings};
 use crate::mission::{Extent, Plan};
 
-use super::baseline::{BaselineCheck, CheckPlace, each};
+use super::baseline_checks::{BaselineCheck, CheckPlace, each};
 
 /// How many files of each kind are on record.
 const MOST_NAMED: usize = 100;

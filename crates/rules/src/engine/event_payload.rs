@@ -9,8 +9,8 @@ use crate::domain::{
     AgentId, Cause, CriterionGrade, Digest, DimensionScore, FailureClass, Finding, Millis, Money, Points,
     RunId, Stage, StageKey, StageReply, TaskId, Timestamp, Verdict,
 };
-use crate::engine::mark::Mark;
-use crate::judging::touched::TouchedTests;
+use crate::engine::quality_flag::Mark;
+use crate::judging::tests_changed::TouchedTests;
 use crate::mission::RunOptions;
 
 /// The part of a damaged journal that was kept, and the part that was not.
@@ -190,13 +190,6 @@ pub struct Usage {
     pub cost: Option<Money>,
 }
 
-impl Usage {
-    /// Whether nothing is known.
-    pub fn is_none(&self) -> bool {
-        self.input_tokens.is_none() && self.output_tokens.is_none() && self.cost.is_none()
-    }
-}
-
 /// The session of an agent's program, in which its next turn goes on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SessionRef {
@@ -209,6 +202,18 @@ pub struct SessionRef {
 }
 
 impl Usage {
+    /// What is known and nothing.
+    pub const ZERO: Self = Self {
+        input_tokens: Some(0),
+        output_tokens: Some(0),
+        cost: Some(Money::ZERO),
+    };
+
+    /// Whether nothing is known.
+    pub fn is_none(&self) -> bool {
+        self.input_tokens.is_none() && self.output_tokens.is_none() && self.cost.is_none()
+    }
+
     /// The usage since `before`, for the values that both count from the same beginning; the rest as it is.
     #[must_use]
     pub(crate) fn since(self, counted: Self, before: Self) -> Self {

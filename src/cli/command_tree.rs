@@ -11,7 +11,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use rules::mission::did_you_mean;
 
 use super::args::{Format, JsonFlag, OutputArgs, switch};
-use super::failure::Failure;
+use super::command_error::Failure;
 use super::help::{Groups, root_template};
 
 /// The whole command line, of what the structs declare.

@@ -3,8 +3,8 @@
 use anyhow::anyhow;
 use serde_json::Value;
 
+use crate::report::command_error as human;
 use crate::report::documents::commands::ErrorDocument;
-use crate::report::failure as human;
 use crate::report::style::TextLayout;
 use rules::domain::OutcomeClass;
 use rules::mission::{self, Report};
@@ -12,21 +12,21 @@ use rules::mission::{self, Report};
 /// A [`Failure`] of something the user typed or wrote, with a message as of `format!`.
 macro_rules! usage {
     ($($message:tt)+) => {
-        $crate::cli::failure::Failure::usage(anyhow::anyhow!($($message)+))
+        $crate::cli::command_error::Failure::usage(anyhow::anyhow!($($message)+))
     };
 }
 
 /// A [`Failure`] of this machine, with a message as of `format!`.
 macro_rules! environment {
     ($($message:tt)+) => {
-        $crate::cli::failure::Failure::environment(anyhow::anyhow!($($message)+))
+        $crate::cli::command_error::Failure::environment(anyhow::anyhow!($($message)+))
     };
 }
 
 /// A [`Failure`] that is our bug or a state I/O error, with a message as of `format!`.
 macro_rules! internal {
     ($($message:tt)+) => {
-        $crate::cli::failure::Failure::internal(anyhow::anyhow!($($message)+))
+        $crate::cli::command_error::Failure::internal(anyhow::anyhow!($($message)+))
     };
 }
 
