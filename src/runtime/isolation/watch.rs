@@ -111,13 +111,13 @@ impl TurnBaseline {
         }
     }
 
-    /// What is to be looked at now that the turn has ended. Blocks.
-    pub fn after(self, context: &WorkContext) -> After<'_> {
+    /// What is to be looked at now that the turn has ended. It asks whether files are as they were, and reads none.
+    pub fn after(self, context: &WorkContext) -> After {
         let task = self.files.turn.task;
         let is_touched = !context.protection.is_as_seen(&self.by_default);
         let mut at_work = context.at_work();
         After {
-            context,
+            context: context.clone(),
             is_touched,
             of_others: at_work.made_by_others(task),
             checked: at_work.is_judging() || self.judgings != at_work.judgings,
@@ -143,8 +143,8 @@ fn stamps(files: &[PathBuf]) -> Vec<Option<Stamp>> {
 const LAST_PRINTED: u64 = 256 << 10;
 
 /// The looks that are due when a turn has ended.
-pub struct After<'c> {
-    context: &'c WorkContext,
+pub struct After {
+    context: WorkContext,
     before: TurnBaseline,
     /// Whether something has touched what is protected by default.
     is_touched: bool,
@@ -156,10 +156,11 @@ pub struct After<'c> {
     _presence: Arc<Presence>,
 }
 
-impl After<'_> {
-    /// Whether nothing needs to be read for it.
-    pub fn is_known(&self) -> bool {
-        self.before.files.noted.is_none() && !self.is_touched
+impl After {
+    /// Whether nothing is to be read for it, and nothing to be committed.
+    pub fn is_known(&self, plan: &Plan) -> bool {
+        let commits = plan.task(self.before.files.turn.task).commits();
+        self.before.files.noted.is_none() && !self.is_touched && !commits
     }
 
     /// Writes of protected files that were refused, by what the turn printed. Blocks.
@@ -170,7 +171,7 @@ impl After<'_> {
         protection.refused_writes(plan, task, &texts.join("\n"))
     }
 
-    /// The changes of the turn, and which of the files that it wants sub-tasks to make are protected. Blocks.
+    /// The changes of the turn, and which of the files that it wants sub-tasks to make are protected. Blocks, unless all is known.
     pub fn seen(self, plan: &Plan, (task, sub_tasks): (TaskId, &mut [SubTask])) -> Option<TurnFiles> {
         let WorkContext {
             protection,
@@ -178,7 +179,7 @@ impl After<'_> {
             folder,
             frozen,
             ..
-        } = self.context;
+        } = &self.context;
         let TurnBaseline {
             files: known,
             by_default,

@@ -31,14 +31,22 @@ const LAST_MESSAGE: u64 = 4 * rules::judging::assumption::LAST_CHARS as u64;
 /// Sub-tasks that cannot be read are told one by one, up to so many of one turn.
 const REFUSALS: usize = 20;
 
-/// What a turn by a program has left, and what it said while it worked. Blocks.
+/// What a turn by a program has left.
+pub enum Left {
+    /// Nothing that is to be read: this is its end.
+    Nothing(Fact),
+    /// Outputs, messages or files, from which this makes its end. Blocks.
+    Files(Box<dyn FnOnce() -> Fact + Send>),
+}
+
+/// What a turn by a program has left, which said this while it worked. It looks for what there is, and reads nothing.
 pub fn left_by(
     context: &WorkContext,
     (turn, commands): (TurnId, &TaskCommands),
     before: TurnBaseline,
     (ended, said): (EndedCommand, TurnMessages),
-) -> Fact {
-    let plan = &*context.newest_plan(&commands.plan);
+) -> Left {
+    let plan = context.newest_plan(&commands.plan);
     // One that prints nothing may still have claimed or asked something, or handed work down.
     let dropped = commands.file(&SpoolName::Drop(turn));
     let has_spoken = crate::locked(&context.messages).take(&dropped);
@@ -47,7 +55,7 @@ pub fn left_by(
         Err(why) => {
             let message = String::from(why);
             let class = of_start(&message);
-            return Fact::TurnRequestFailed {
+            return Left::Nothing(Fact::TurnRequestFailed {
                 turn,
                 class,
                 // What cannot be passed once cannot be passed twice.
@@ -55,7 +63,7 @@ pub fn left_by(
                 message,
                 retry_after: None,
                 jitter: jitter(),
-            };
+            });
         }
     };
     let mut limit = plan.task(turn.task).turn_timeout.to_string();
@@ -70,17 +78,19 @@ pub fn left_by(
     }
     let after = before.after(context);
     let is_silent = exit.stdout_len == 0 && exit.stderr_len == 0 && exit.output_lost.is_none();
-    let end = if is_silent && after.is_known() && !has_spoken && preset_of(plan, turn).is_none() {
-        let failure = has_failed(&exit).then(|| failure_of(plan, turn.task, &exit, "", ""));
-        TurnEnd {
-            files: after.seen(plan, (turn.task, &mut [])),
+    if is_silent && after.is_known(&plan) && !has_spoken && preset_of(&plan, turn).is_none() {
+        let failure = has_failed(&exit).then(|| failure_of(&plan, turn.task, &exit, "", ""));
+        return Left::Nothing(Fact::TurnEnded(Box::new(TurnEnd {
+            files: after.seen(&plan, (turn.task, &mut [])),
             ..turn_end(turn, &exit, &limit, failure)
-        }
-    } else {
+        })));
+    }
+    let context = context.clone();
+    Left::Files(Box::new(move || {
         let left = ended.outputs.end(Ok(exit));
-        seal_turn(context, (turn, plan), (&left, &limit), after, said)
-    };
-    Fact::TurnEnded(Box::new(end))
+        let end = seal_turn(&context, (turn, &plan), (&left, &limit), after, said);
+        Fact::TurnEnded(Box::new(end))
+    }))
 }
 
 /// How long a turn had been silent that was ended for it.
@@ -147,7 +157,7 @@ fn seal_turn(
     context: &WorkContext,
     (turn, plan): (TurnId, &Plan),
     (left, limit): (&CommandEnd, &str),
-    after: After<'_>,
+    after: After,
     mut progress: TurnMessages,
 ) -> TurnEnd {
     let warn = |why| context.post(Fact::Warn(why));

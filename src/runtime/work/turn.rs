@@ -14,7 +14,7 @@ use rules::engine::{Fact, TurnEnd, TurnUpdate};
 #[cfg(any(feature = "temporal", test))]
 use super::carried;
 use super::context::{Undone, WorkContext, blocking, not_reachable};
-use super::program_end::{left_by, silent};
+use super::program_end::{Left, left_by, silent};
 use super::turn_order::{ModelWorker, TurnOrder, Worker};
 use super::turn_watch::watched;
 use super::{echo, model_turn, tool_worker};
@@ -76,16 +76,23 @@ async fn by_program(
     let (ended, said) = watched(&context, &order, exit).await?;
     match ended {
         Ok(ended) => {
-            let looks = move || -> Result<Fact, WorkError> {
-                let of_turn = (order.turn, &order.commands);
-                #[cfg(any(feature = "temporal", test))]
-                let ended = match carried::bring_home(&context, of_turn, ended)? {
+            let of_turn = (order.turn, &order.commands);
+            #[cfg(any(feature = "temporal", test))]
+            let ended = if carried::is_carried(&order.commands.plan, order.turn) {
+                let (looks, order) = (context.clone(), order.clone());
+                let home = move || carried::bring_home(&looks, (order.turn, &order.commands), ended);
+                match blocking(home).await?? {
                     Ok(ended) => ended,
                     Err(fact) => return Ok(fact),
-                };
-                Ok(left_by(&context, of_turn, before, (ended, said)))
+                }
+            } else {
+                ended
             };
-            Ok(blocking(looks).await??)
+            match left_by(&context, of_turn, before, (ended, said)) {
+                // To wake a thread costs more than all there is to do.
+                Left::Nothing(end) => Ok(end),
+                Left::Files(looks) => Ok(blocking(looks).await?),
+            }
         }
         // It was not wanted any more when it was to begin.
         Err(_) => Err(Undone::CalledOff),
