@@ -195,7 +195,7 @@ impl EffectHandler {
 
     fn begin_turn(&mut self, state: &State, id: TurnId, worker: Worker) {
         self.context.at_work().newest_plan = Some(state.plan.clone());
-        let work = turn(self.context.clone(), self.orders(state).turn(id), worker);
+        let work = Box::pin(turn(self.context.clone(), self.orders(state).turn(id), worker));
         let effect = Effect::RunTurn {
             turn: id,
             not_before: None,

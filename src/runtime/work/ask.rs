@@ -77,7 +77,7 @@ pub async fn ask(context: WorkContext, order: AskOrder) -> Result<Fact, Undone> 
     };
     let (plan, task) = (call.commands.plan.clone(), call.id.task);
     let judged = (plan.clone(), WorkId::ask(call.id), call.is_confined);
-    let reply = async {
+    let reply = Box::pin(async {
         let (asked, context) = (call.clone(), context.clone());
         let reply = match backend {
             Backend::Command(agent) => asked.ask_command(context, agent).await,
@@ -85,7 +85,7 @@ pub async fn ask(context: WorkContext, order: AskOrder) -> Result<Fact, Undone> 
             Backend::Model(endpoint) => asked.ask_model(context, endpoint).await,
         };
         Ok(reply.unwrap_or_else(|why| failure(call.id, unasked(why))))
-    };
+    });
     let reply = match call.purpose.is_judging() {
         true => guarded(&context, judged, reply).await?,
         false => reply.await.map_err(Undone::Broken)?,

@@ -34,7 +34,7 @@ const REFUSALS: usize = 20;
 /// What a turn by a program has left.
 pub enum Left {
     /// Nothing that is to be read: this is its end.
-    Nothing(Fact),
+    Nothing(Box<Fact>),
     /// Outputs, messages or files, from which this makes its end. Blocks.
     Files(Box<dyn FnOnce() -> Fact + Send>),
 }
@@ -55,7 +55,7 @@ pub fn left_by(
         Err(why) => {
             let message = String::from(why);
             let class = of_start(&message);
-            return Left::Nothing(Fact::TurnRequestFailed {
+            return Left::Nothing(Box::new(Fact::TurnRequestFailed {
                 turn,
                 class,
                 // What cannot be passed once cannot be passed twice.
@@ -63,7 +63,7 @@ pub fn left_by(
                 message,
                 retry_after: None,
                 jitter: jitter(),
-            });
+            }));
         }
     };
     let mut limit = plan.task(turn.task).turn_timeout.to_string();
@@ -80,10 +80,10 @@ pub fn left_by(
     let is_silent = exit.stdout_len == 0 && exit.stderr_len == 0 && exit.output_lost.is_none();
     if is_silent && after.is_known(&plan) && !has_spoken && preset_of(&plan, turn).is_none() {
         let failure = has_failed(&exit).then(|| failure_of(&plan, turn.task, &exit, "", ""));
-        return Left::Nothing(Fact::TurnEnded(Box::new(TurnEnd {
+        return Left::Nothing(Box::new(Fact::TurnEnded(Box::new(TurnEnd {
             files: after.seen(&plan, (turn.task, &mut [])),
             ..turn_end(turn, &exit, &limit, failure)
-        })));
+        }))));
     }
     let context = context.clone();
     Left::Files(Box::new(move || {

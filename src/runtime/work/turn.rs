@@ -31,7 +31,8 @@ pub async fn turn(context: WorkContext, order: TurnOrder, worker: Worker) -> Res
     }
     match worker {
         Worker::Echo => Ok(blocking(move || echo::turn(&context, turn)).await?),
-        Worker::Model(worker, silence) => by_model(context, order, worker, silence).await,
+        // Its own box: what a model with tools needs would be part of each turn of a program, and is large.
+        Worker::Model(worker, silence) => Box::pin(by_model(context, order, worker, silence)).await,
         Worker::Program(agent, session, allowed) => {
             let before = TurnBaseline::take(&context, order.files.clone(), None);
             let (looks, commands) = (context.clone(), order.commands.clone());
@@ -90,7 +91,7 @@ async fn by_program(
             };
             match left_by(&context, of_turn, before, (ended, said)) {
                 // To wake a thread costs more than all there is to do.
-                Left::Nothing(end) => Ok(end),
+                Left::Nothing(end) => Ok(*end),
                 Left::Files(looks) => Ok(blocking(looks).await?),
             }
         }
