@@ -277,12 +277,18 @@ fn a_move_that_was_cut_off_is_finished_or_put_back_and_nobody_elses_change_is_lo
         "git update-ref HEAD MAIN",
         "git update-ref HEAD MAIN; echo new > f",
         "echo new > f; printf '1\\nx\\n' > g",
+        // Git of the session was killed.
+        "touch .git/HEAD.lock .git/refs/heads/main.lock",
+        "git update-ref HEAD MAIN; touch .git/index.lock",
     ] {
         let workspace = one();
         cut(&workspace, command).exits(0);
         assert_eq!(git(&workspace, &["status", "--porcelain"]), "", "{command}");
         assert_eq!(workspace.read("f"), "new\n");
     }
+    let workspace = one();
+    cut(&workspace, "touch -d '1 hour ago' .git/index.lock").exits(9).says(&["index.lock"]);
+    assert!(workspace.exists(".git/index.lock"), "whose it is, nobody knows");
     let workspace = one();
     let finished = cut(&workspace, "git update-ref HEAD MAIN; echo mine > g").exits(9);
     finished.says(&["g was changed while your branch was moved"]);

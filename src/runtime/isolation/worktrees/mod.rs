@@ -312,15 +312,25 @@ impl Worktrees {
     /// Removes what git of earlier sessions has left locked in folders of ours. Where people's git may work too, what is locked now
     /// and vanishes meanwhile is theirs.
     fn unlock(&self, folders: &[PathBuf]) -> Result<(), WorkError> {
+        let folders = folders.iter().filter_map(|folder| fs::read_dir(folder).ok());
+        let paths = folders.flatten().flatten().map(|entry| entry.path());
+        let locks = paths.filter(|path| path.extension().is_some_and(|end| end == "lock"));
+        self.remove_locks(locks, SystemTime::UNIX_EPOCH)
+    }
+
+    /// Removes locks that were made from a moment on, and before this session began.
+    fn remove_locks(
+        &self,
+        locks: impl IntoIterator<Item = PathBuf>,
+        from: SystemTime,
+    ) -> Result<(), WorkError> {
         let Some(taken) = if_there(self.root.join("lock").metadata())? else {
             return Ok(());
         };
-        let since = taken.modified()?;
-        let folders = folders.iter().filter_map(|folder| fs::read_dir(folder).ok());
-        for path in folders.flatten().flatten().map(|entry| entry.path()) {
-            let is_lock = path.extension().is_some_and(|end| end == "lock");
-            let there = if_there(path.symlink_metadata())?.filter(|_| is_lock);
-            if there.is_some_and(|there| there.modified().is_ok_and(|at| at <= since)) {
+        let earlier = from..=taken.modified()?;
+        for path in locks {
+            let there = if_there(path.symlink_metadata())?;
+            if there.is_some_and(|there| there.modified().is_ok_and(|at| earlier.contains(&at))) {
                 if_there(fs::remove_file(path))?;
             }
         }

@@ -384,6 +384,13 @@ impl User {
         Ok(fs::canonicalize(self.place("objects")?)?)
     }
 
+    /// The locks that git has while it moves the checkout.
+    fn locks_of_a_move(&self) -> Result<Vec<PathBuf>, WorkError> {
+        let names = ["HEAD".to_owned(), "index".to_owned(), self.branch()?];
+        let names = names.iter().filter(|name| !name.is_empty());
+        names.map(|name| self.place(&format!("{name}.lock"))).collect()
+    }
+
     /// Where something of the repository lies.
     fn place(&self, name: &str) -> Result<PathBuf, WorkError> {
         let path = self.git().line(["rev-parse", "--git-path", name])?;
@@ -528,6 +535,8 @@ impl Worktrees {
         let mark = self.moving();
         let said = if_there(fs::read_to_string(&mark)).map_err(WorkError::file("read", &mark))?;
         let Some(said) = said else { return Ok(()) };
+        // Git that was killed in the middle of it has left these; what was locked before is somebody else's.
+        self.remove_locks(user.locks_of_a_move()?, fs::metadata(&mark)?.modified()?)?;
         let now = user.head()?;
         if let Some((from, to)) = said
             .split_once(' ')
