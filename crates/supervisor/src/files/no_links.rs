@@ -10,7 +10,6 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
-use std::time::SystemTime;
 
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
@@ -193,25 +192,6 @@ pub struct OpenFolder {
     path: PathBuf,
 }
 
-/// The identity of a file, when its content was changed last, and when anything of it was. Nobody without
-/// special rights can set the last back.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct FileTimes {
-    inode: u64,
-    /// Seconds and nanoseconds since 1970.
-    modified: (i64, i64),
-    changed: (i64, i64),
-}
-
-impl FileTimes {
-    /// Whether the content of the file was changed last before a moment.
-    pub fn modified_before(&self, moment: SystemTime) -> bool {
-        let since = moment.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        let seconds = i64::try_from(since.as_secs()).unwrap_or(i64::MAX);
-        self.modified < (seconds, i64::from(since.subsec_nanos()))
-    }
-}
-
 impl OpenFolder {
     /// Opens a folder.
     ///
@@ -318,20 +298,6 @@ impl OpenFolder {
     /// Whatever the file system says.
     pub fn rename(&self, name: &OsStr, to: &Self, new: &OsStr) -> io::Result<()> {
         Ok(rustix::fs::renameat(&self.opened, name, &to.opened, new)?)
-    }
-
-    /// The moments of the last changes to the entry `name`.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the file system says.
-    pub fn times(&self, name: &OsStr) -> io::Result<FileTimes> {
-        let found = rustix::fs::statat(&self.opened, name, AtFlags::SYMLINK_NOFOLLOW)?;
-        Ok(FileTimes {
-            inode: found.st_ino as u64,
-            modified: (found.st_mtime as i64, found.st_mtime_nsec as i64),
-            changed: (found.st_ctime as i64, found.st_ctime_nsec as i64),
-        })
     }
 
     /// Whether there is nothing in a folder of it.
