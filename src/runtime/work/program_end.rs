@@ -32,7 +32,7 @@ const LAST_MESSAGE: u64 = 4 * rules::judging::assumption::LAST_CHARS as u64;
 const REFUSALS: usize = 20;
 
 /// What a turn by a program has left.
-pub enum Left {
+pub enum LeftByTurn {
     /// Nothing that is to be read: this is its end.
     Nothing(Box<Fact>),
     /// Outputs, messages or files, from which this makes its end. Blocks.
@@ -45,7 +45,7 @@ pub fn left_by(
     (turn, commands): (TurnId, &TaskCommands),
     before: TurnBaseline,
     (ended, said): (EndedCommand, TurnMessages),
-) -> Left {
+) -> LeftByTurn {
     let plan = context.newest_plan(&commands.plan);
     // One that prints nothing may still have claimed or asked something, or handed work down.
     let dropped = commands.file(&SpoolName::Drop(turn));
@@ -55,7 +55,7 @@ pub fn left_by(
         Err(why) => {
             let message = String::from(why);
             let class = of_start(&message);
-            return Left::Nothing(Box::new(Fact::TurnRequestFailed {
+            return LeftByTurn::Nothing(Box::new(Fact::TurnRequestFailed {
                 turn,
                 class,
                 // What cannot be passed once cannot be passed twice.
@@ -80,13 +80,13 @@ pub fn left_by(
     let is_silent = exit.stdout_len == 0 && exit.stderr_len == 0 && exit.output_lost.is_none();
     if is_silent && after.is_known(&plan) && !has_spoken && preset_of(&plan, turn).is_none() {
         let failure = has_failed(&exit).then(|| failure_of(&plan, turn.task, &exit, "", ""));
-        return Left::Nothing(Box::new(Fact::TurnEnded(Box::new(TurnEnd {
+        return LeftByTurn::Nothing(Box::new(Fact::TurnEnded(Box::new(TurnEnd {
             files: after.seen(&plan, (turn.task, &mut [])),
             ..turn_end(turn, &exit, &limit, failure)
         }))));
     }
     let context = context.clone();
-    Left::Files(Box::new(move || {
+    LeftByTurn::Files(Box::new(move || {
         let left = ended.outputs.end(Ok(exit));
         let end = seal_turn(&context, (turn, &plan), (&left, &limit), after, said);
         Fact::TurnEnded(Box::new(end))

@@ -14,7 +14,7 @@ use rules::engine::{Fact, TurnEnd, TurnUpdate};
 #[cfg(any(feature = "temporal", test))]
 use super::carried;
 use super::context::{Undone, WorkContext, blocking, not_reachable};
-use super::program_end::{Left, left_by, silent};
+use super::program_end::{LeftByTurn, left_by, silent};
 use super::turn_order::{ModelWorker, TurnOrder, Worker};
 use super::turn_watch::watched;
 use super::{echo, model_turn, tool_worker};
@@ -91,8 +91,8 @@ async fn by_program(
             };
             match left_by(&context, of_turn, before, (ended, said)) {
                 // To wake a thread costs more than all there is to do.
-                Left::Nothing(end) => Ok(*end),
-                Left::Files(looks) => Ok(blocking(looks).await?),
+                LeftByTurn::Nothing(end) => Ok(*end),
+                LeftByTurn::Files(looks) => Ok(blocking(looks).await?),
             }
         }
         // It was not wanted any more when it was to begin.
