@@ -332,7 +332,11 @@ fn ends(file: &mut dyn Read, most: usize) -> io::Result<TextExcerpt> {
         tail.extend_from_slice(&buffer[..read]);
         if tail.len() > most {
             let surplus = tail.len() - most;
-            missing += tail.drain(..surplus).filter(|byte| starts_char(*byte)).count();
+            // Bytes of UTF-8 that begin a character.
+            let begin = tail
+                .drain(..surplus)
+                .filter(|byte| byte & 0b1100_0000 != 0b1000_0000);
+            missing += begin.count();
         }
     }
     if missing == 0 {
@@ -345,11 +349,6 @@ fn ends(file: &mut dyn Read, most: usize) -> io::Result<TextExcerpt> {
         missing,
         tail: text(&tail),
     })
-}
-
-/// Whether a byte of UTF-8 begins a character.
-fn starts_char(byte: u8) -> bool {
-    byte & 0b1100_0000 != 0b1000_0000
 }
 
 /// Whether a file is the one that a record vouches for.

@@ -120,7 +120,7 @@ pub struct KnownFiles {
 
 /// How old a change must be to show the next one: twice as long as the clock of a file system stands still, which is a tick
 /// of the kernel, at most a hundredth of a second.
-const SHOWS_AFTER: Duration = Duration::from_millis(20);
+pub const SHOWS_AFTER: Duration = Duration::from_millis(20);
 
 impl KnownFiles {
     /// The state of files by a record, which has only their digests.

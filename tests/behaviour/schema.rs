@@ -49,8 +49,11 @@ fn every_mission_that_loads_fits_the_schema() {
     assert!(missions.len() >= 8);
     for path in missions {
         let file = path.to_str().expect("a path of this project");
-        workspace.quorum(&["validate", file]).exits(0);
         let document = document(&path).expect("it is YAML");
+        let agents = document["agents"].as_object().into_iter().flatten();
+        let is_elsewhere = agents.into_iter().any(|(_, agent)| agent.get("queue").is_some());
+        let loads = !is_elsewhere || cfg!(feature = "temporal");
+        workspace.quorum(&["validate", file]).exits(if loads { 0 } else { 2 });
         assert_eq!(errors(&schema, &document), Vec::<String>::new(), "{file}");
     }
 }

@@ -22,9 +22,9 @@ use sources::{File, Sources};
 /// What each figure may be at most; what is not listed must be 0. Whoever makes a figure smaller lowers its ceiling. Who
 /// must raise one says in the commit message why.
 const CEILINGS: &[(&str, usize)] = &[
-    ("tokens: all", 875_941),
-    ("tokens: core", 530_964),
-    ("tokens: edges", 343_916),
+    ("tokens: all", 876_102),
+    ("tokens: core", 531_142),
+    ("tokens: edges", 343_899),
     ("largest circle of imports: agents", 5),
     ("largest circle of imports: cli", 2),
     ("largest circle of imports: domain", 7),

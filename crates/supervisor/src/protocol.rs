@@ -268,11 +268,6 @@ pub fn encode<T: Serialize>(message: &T, out: &mut Vec<u8>) -> io::Result<()> {
     })
 }
 
-/// Writes a message as JSON, in the form that every version understands.
-fn encode_for_ever<T: Serialize>(message: &T, out: &mut Vec<u8>) -> io::Result<()> {
-    frame(out, |out| Ok(serde_json::to_writer(out, message)?))
-}
-
 /// Where `postcard` writes: behind what is there already.
 struct AtTheEnd<'a>(&'a mut Vec<u8>);
 
@@ -391,9 +386,9 @@ impl Outgoing {
         encode(message, &mut self.bytes)
     }
 
-    /// Queues a message in the form that every version understands.
+    /// Queues a message as JSON, in the form that every version understands.
     pub fn push_for_ever<T: Serialize>(&mut self, message: &T) -> io::Result<()> {
-        encode_for_ever(message, &mut self.bytes)
+        frame(&mut self.bytes, |out| Ok(serde_json::to_writer(out, message)?))
     }
 
     pub fn is_empty(&self) -> bool {

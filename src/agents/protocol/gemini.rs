@@ -2,8 +2,6 @@
 
 use serde_json::{Value, json};
 
-use rules::domain::Millis;
-
 use super::{Protocol, version_after};
 use crate::agents::model::{
     Dialogue, ModelReply, ModelRequest, ModelUsage, ProviderError, ResponseBody, ToolCall, ToolExchange,
@@ -144,7 +142,9 @@ fn error_in(body: &Value) -> ProviderError<'_> {
         codes,
         message: error_message(error),
         about: None,
-        retry_after: details().find_map(|detail| retry_delay(&detail["retryDelay"])),
+        // The provider writes `34s`, `34.5s`.
+        retry_after: details()
+            .find_map(|detail| millis_of(detail["retryDelay"].as_str()?.strip_suffix('s')?)),
     }
 }
 
@@ -191,9 +191,4 @@ fn output_tokens(usage: &Value) -> Option<u64> {
         return None;
     }
     said.unwrap_or_default().checked_add(thought.unwrap_or_default())
-}
-
-/// A duration as the provider writes it: `34s`, `34.5s`.
-fn retry_delay(delay: &Value) -> Option<Millis> {
-    millis_of(delay.as_str()?.strip_suffix('s')?)
 }

@@ -300,7 +300,7 @@ impl Place {
             left: &left,
         };
         let mut command = carried.at(places)?;
-        if let Some((name, _)) = command.env.iter().find(|(_, text)| names_the_server(text)) {
+        if let Some((name, _)) = command.env.iter().find(|(_, text)| text.contains("${TEMPORAL_")) {
             return Err(format!("{name} names a variable of Temporal, which no command is told here").into());
         }
         // What is passed, or what everything inherits at home, is not set everywhere, and only here the values are known.
@@ -462,11 +462,6 @@ fn exchange(job: &CarriedJob) -> Result<GitExchange, WorkError> {
 
 fn flat<T>(made: Result<Result<T, WorkError>, JoinError>) -> Result<T, WorkError> {
     made?
-}
-
-/// Whether the text of a variable names one of those by which the server is reached.
-fn names_the_server(text: &str) -> bool {
-    text.contains("${TEMPORAL_")
 }
 
 /// Where Temporal keeps its own settings, with keys.

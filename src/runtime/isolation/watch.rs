@@ -96,10 +96,8 @@ impl TurnBaseline {
     /// Remembers what a turn that is starting, or was taken over, is held against. `known` is what is protected by default as
     /// an earlier session saw it.
     pub fn take(context: &WorkContext, files: NotedFiles, known: Option<SeenFiles>) -> Self {
-        let NotedFiles {
-            turn, is_confined, ..
-        } = files;
-        let mut by_default = known.unwrap_or_else(|| context.protection.by_default(turn.task));
+        let (task, is_confined) = (files.turn.task, files.is_confined);
+        let mut by_default = known.unwrap_or_else(|| context.protection.by_default(task));
         by_default.is_confined = is_confined;
         let mut at_work = context.at_work();
         Self {
@@ -107,7 +105,7 @@ impl TurnBaseline {
             missions: stamps(&context.frozen),
             by_default,
             judgings: at_work.judgings,
-            _presence: at_work.enter(turn.task, Activity::Turn, is_confined),
+            _presence: at_work.enter(task, Activity::Turn, is_confined),
         }
     }
 

@@ -2,12 +2,15 @@
 //! each turn costs more than all else that is done for it, for file systems do not like to use again what was just removed.
 //! So one that stayed empty is handed on to the next turn, under its name.
 
+use std::collections::HashMap;
 use std::ffi::OsString;
 use std::io;
 use std::path::Path;
+use std::time::SystemTime;
 
 use crate::executor::error::WorkError;
-use supervisor::files::no_links::OpenFolder;
+use crate::review::file_changes::SHOWS_AFTER;
+use supervisor::files::no_links::{FileTimes, OpenFolder};
 
 /// Empty folders that no turn uses, under the names of those that had them. They are gone with the session.
 #[derive(Debug, Default)]
@@ -15,6 +18,8 @@ pub struct MessageFolders {
     /// The folder that they are in, held open.
     spool: Option<OpenFolder>,
     idle: Vec<OsString>,
+    /// Folders that turns have, each as it was when it was handed on: one that is still so is empty.
+    untouched: HashMap<OsString, FileTimes>,
 }
 
 impl MessageFolders {
@@ -48,6 +53,10 @@ impl MessageFolders {
         if let Some(idle) = idle {
             // Some file systems know no such renaming, and something may stand in its place.
             if spool.rename_to_new(&idle, &name).is_ok() {
+                let times = spool.times(&name)?;
+                if times.modified < SystemTime::now() - SHOWS_AFTER {
+                    self.untouched.insert(name, times);
+                }
                 return Ok(());
             }
             let _ = spool.remove_empty(&idle);
@@ -57,8 +66,10 @@ impl MessageFolders {
     }
 
     fn take_empty(&mut self, path: &Path) -> io::Result<bool> {
+        let was = path.file_name().and_then(|name| self.untouched.remove(name));
         let (spool, name) = self.place(path)?;
-        let is_empty = spool.is_empty(&name)?;
+        let is_untouched = was.is_some_and(|was| spool.times(&name).is_ok_and(|is| is == was));
+        let is_empty = is_untouched || spool.is_empty(&name)?;
         if is_empty {
             self.idle.push(name);
         }

@@ -146,9 +146,8 @@ async fn by_model(
 
 /// An id for a session: a UUID of version 4.
 fn new_id() -> String {
-    let mut bits = fastrand::u128(..);
-    bits = bits & !(0xf << 76) | (0x4 << 76);
-    bits = bits & !(0x3 << 62) | (0x2 << 62);
-    let hex = format!("{bits:032x}");
-    [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
+    let [a, b] = [fastrand::u64(..), fastrand::u64(..)];
+    let (first, second, third) = (a >> 32, a >> 16 & 0xffff, a & 0xfff | 0x4000);
+    let (fourth, last) = (b >> 48 & 0x3fff | 0x8000, b & 0xffff_ffff_ffff);
+    format!("{first:08x}-{second:04x}-{third:04x}-{fourth:04x}-{last:012x}")
 }

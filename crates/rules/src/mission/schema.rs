@@ -59,14 +59,10 @@ pub fn json_schema(kind: FileKind) -> Value {
     schema
 }
 
-/// The name of a table's definition: "a finish gate" is `finish-gate`.
-fn definition_name(table: &Table) -> String {
-    let name = table.name.trim_start_matches("an ").trim_start_matches("a ");
-    name.replace(' ', "-")
-}
-
 fn reference(table: &'static Table, definitions: &mut Map<String, Value>) -> Value {
-    let name = definition_name(table);
+    // "a finish gate" is `finish-gate`.
+    let name = table.name.trim_start_matches("an ").trim_start_matches("a ");
+    let name = name.replace(' ', "-");
     if !definitions.contains_key(&name) {
         // Reserved before it is made: a table that held itself would come here again.
         definitions.insert(name.clone(), Value::Null);

@@ -10,6 +10,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
@@ -192,6 +193,15 @@ pub struct OpenFolder {
     path: PathBuf,
 }
 
+/// The identity of a file, when its content was changed last, and when anything of it was. Nobody without
+/// special rights can set the last back.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FileTimes {
+    inode: u64,
+    pub modified: SystemTime,
+    changed: (i64, i64),
+}
+
 impl OpenFolder {
     /// Opens a folder.
     ///
@@ -298,6 +308,21 @@ impl OpenFolder {
     /// Whatever the file system says.
     pub fn rename(&self, name: &OsStr, to: &Self, new: &OsStr) -> io::Result<()> {
         Ok(rustix::fs::renameat(&self.opened, name, &to.opened, new)?)
+    }
+
+    /// The moments of the last changes to the entry `name`.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the file system says.
+    pub fn times(&self, name: &OsStr) -> io::Result<FileTimes> {
+        let found = rustix::fs::statat(&self.opened, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        Ok(FileTimes {
+            inode: found.st_ino as u64,
+            modified: SystemTime::UNIX_EPOCH
+                + Duration::new(found.st_mtime as u64, found.st_mtime_nsec as u32),
+            changed: (found.st_ctime as i64, found.st_ctime_nsec as i64),
+        })
     }
 
     /// Whether there is nothing in a folder of it.
