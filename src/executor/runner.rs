@@ -8,7 +8,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use rules::domain::{AgentId, AskId, TaskId, TurnId};
 use rules::engine::{ProcessRef, WorkKind, policy};
-use supervisor::{ChildExit, Client, MountPlan, ProcessIdentity, Spawn, SupervisorCommand};
+use supervisor::{ChildExit, Client, MountPlan, ProcessIdentity, Spawn, SupervisorCommand, SupervisorEvent};
 
 use super::command::{CommandEnd, CommandJob, CommandOutputs, GivenUp};
 use super::error::WorkError;
@@ -269,6 +269,25 @@ impl Runner {
     /// Names that the supervisor knows already are not given again.
     pub fn is_taken_up_to(&mut self, key: u64) {
         self.last_key = self.last_key.max(key);
+    }
+
+    /// Takes what the supervisor tells of a command. The one that has ended by it.
+    pub fn take(&mut self, supervisor: &mut Client, event: SupervisorEvent) -> Option<EndedCommand> {
+        match event {
+            SupervisorEvent::Exited(exit) => self.ended(exit.key, Ok(exit)),
+            SupervisorEvent::SpawnFailed { key, message, .. } => {
+                self.not_started(supervisor, key, message.into())
+            }
+            SupervisorEvent::Spawned { key, pid, start_time } => {
+                self.spawned(key, ProcessRef { pid, start_time });
+                None
+            }
+            SupervisorEvent::Printed { .. }
+            | SupervisorEvent::Warning { .. }
+            | SupervisorEvent::Alive
+            | SupervisorEvent::Confinement(_)
+            | SupervisorEvent::Farewell => None,
+        }
     }
 
     /// A command has its process. Whose it is.

@@ -3,7 +3,6 @@
 use std::io;
 
 use crate::test_clock::scaled;
-use rules::engine::ProcessRef;
 use supervisor::files::no_links::scratch_folder;
 use supervisor::{Client, SupervisorCommand, SupervisorEvent};
 
@@ -36,20 +35,11 @@ pub async fn with_commands<T>(
                 result = &mut work => break result,
                 Some(request) = requests.recv() => runner.start(&mut supervisor, request)?,
                 event = supervisor.recv() => match event? {
-                    SupervisorEvent::Exited(exit) => runner.ended(exit.key, Ok(exit)),
-                    SupervisorEvent::SpawnFailed { key, message, .. } => runner.not_started(&mut supervisor, key, message.into()),
-                    SupervisorEvent::Spawned { key, pid, start_time } => {
-                        runner.spawned(key, ProcessRef { pid, start_time });
-                        None
-                    }
                     SupervisorEvent::Printed { key, from, bytes } => {
                         programs.printed(key, from, &bytes);
                         None
                     }
-                    SupervisorEvent::Warning { .. }
-                    | SupervisorEvent::Alive
-                    | SupervisorEvent::Confinement(_)
-                    | SupervisorEvent::Farewell => None,
+                    event => runner.take(&mut supervisor, event),
                 },
                 _ = looks.tick() => {
                     if let Some(mut looked_at) = programs.begin(&runner) {

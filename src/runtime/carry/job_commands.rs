@@ -9,10 +9,9 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::agents::secrets::Secrets;
 use crate::executor::command::GRACE;
-use crate::executor::runner::{CommandRequest, Commands, EndedCommand, Runner};
+use crate::executor::runner::{CommandRequest, Commands, Runner};
 use rules::domain::TurnId;
-use rules::engine::ProcessRef;
-use supervisor::{SupervisorCommand, SupervisorEvent};
+use supervisor::SupervisorCommand;
 
 /// The last bytes that a command has printed which go with each heartbeat.
 const PIECE: u64 = 48 << 10;
@@ -80,31 +79,12 @@ impl JobCommands {
                 }
                 event = supervisor.recv() => match event {
                     Err(why) => return why,
-                    Ok(event) => self.event(&mut supervisor, event),
+                    Ok(event) => crate::locked(&self.runner).take(&mut supervisor, event),
                 },
             };
             if let Some(ended) = ended {
                 ended.finish();
             }
-        }
-    }
-
-    fn event(&self, supervisor: &mut supervisor::Client, event: SupervisorEvent) -> Option<EndedCommand> {
-        let mut runner = crate::locked(&self.runner);
-        match event {
-            SupervisorEvent::Exited(exit) => runner.ended(exit.key, Ok(exit)),
-            SupervisorEvent::SpawnFailed { key, message, .. } => {
-                runner.not_started(supervisor, key, message.into())
-            }
-            SupervisorEvent::Spawned { key, pid, start_time } => {
-                runner.spawned(key, ProcessRef { pid, start_time });
-                None
-            }
-            SupervisorEvent::Printed { .. }
-            | SupervisorEvent::Warning { .. }
-            | SupervisorEvent::Alive
-            | SupervisorEvent::Confinement(_)
-            | SupervisorEvent::Farewell => None,
         }
     }
 
