@@ -382,3 +382,14 @@ fn output_that_is_larger_than_any_disk_is_a_failure_and_holds_nothing_up() {
     let document: Value = finished.exits(3).json();
     task(&document, "work")["failure"]["message"].to_string().says(&["output is lost"]);
 }
+
+#[test]
+fn a_folder_for_messages_that_is_dated_before_1970_ends_no_session() {
+    let workspace = Mission::new()
+        .worker("touch -d 1960-01-01 \"$QUORUM_TASK_DIR\"")
+        .setting("evaluate", false)
+        .setting("concurrency", 1)
+        .tasks(["a", "b", "c"])
+        .workspace();
+    workspace.quorum(&["run", "mission.yaml"]).exits(0);
+}

@@ -198,6 +198,7 @@ pub struct OpenFolder {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FileTimes {
     inode: u64,
+    /// Not before 1970, whatever its owner says.
     pub modified: SystemTime,
     changed: (i64, i64),
 }
@@ -320,7 +321,10 @@ impl OpenFolder {
         Ok(FileTimes {
             inode: found.st_ino as u64,
             modified: SystemTime::UNIX_EPOCH
-                + Duration::new(found.st_mtime as u64, found.st_mtime_nsec as u32),
+                + Duration::new(
+                    u64::try_from(found.st_mtime).unwrap_or(0),
+                    found.st_mtime_nsec as u32,
+                ),
             changed: (found.st_ctime as i64, found.st_ctime_nsec as i64),
         })
     }
@@ -475,6 +479,17 @@ fn new_beside(folder: BorrowedFd<'_>) -> io::Result<(String, File)> {
 mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_moment_before_1970_is_told_as_its_beginning() {
+        let place = scratch_folder().unwrap();
+        let dated = File::open(place.path()).unwrap();
+        dated
+            .set_modified(SystemTime::UNIX_EPOCH - Duration::from_secs(1 << 32))
+            .unwrap();
+        let (folder, name) = OpenFolder::of(place.path()).unwrap();
+        assert_eq!(folder.times(name).unwrap().modified, SystemTime::UNIX_EPOCH);
+    }
 
     #[test]
     fn closed_folders_are_opened_and_no_link_is_followed() {
