@@ -296,6 +296,22 @@ fn a_move_that_was_cut_off_is_finished_or_put_back_and_nobody_elses_change_is_lo
 }
 
 #[test]
+fn a_branch_whose_move_was_cut_off_is_moved_by_the_next_session() {
+    let mission = Mission::new().worker("echo new > f").setting("evaluate", false).tasks(["a"]);
+    let workspace = repository(mission.setting("worktree", json!({"merge": "branch done"})), &[]);
+    // Somebody else has locked it.
+    workspace.write(".git/refs/heads/done.lock", "");
+    let finished = workspace.quorum(&["run", "mission.yaml", "--run-id", "r1"]).exits(9);
+    finished.says(&["branch done cannot be moved"]);
+    workspace.quorum(&["resume"]).exits(9);
+    // Git of the session was killed.
+    workspace.write(".polpo/runs/r1/worktrees/moving", "refs/heads/done");
+    workspace.bash("touch .git/refs/heads/done.lock").exits(0);
+    workspace.quorum(&["resume"]).exits(0);
+    assert_eq!(subjects(&workspace, "done"), ["a"]);
+}
+
+#[test]
 fn a_merge_of_the_users_own_that_is_not_concluded_is_in_the_way_before_any_work() {
     let workspace = one();
     workspace.bash("git rev-parse HEAD > .git/MERGE_HEAD").exits(0);

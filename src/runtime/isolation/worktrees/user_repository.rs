@@ -384,9 +384,9 @@ impl User {
         Ok(fs::canonicalize(self.place("objects")?)?)
     }
 
-    /// The locks that git has while it moves the checkout.
-    fn locks_of_a_move(&self) -> Result<Vec<PathBuf>, WorkError> {
-        let names = ["HEAD".to_owned(), "index".to_owned(), self.branch()?];
+    /// The locks that git has while it moves the checkout, or the branch that is `named`.
+    fn locks_of_a_move(&self, named: &str) -> Result<Vec<PathBuf>, WorkError> {
+        let names = ["HEAD", "index", &*self.branch()?, named];
         let names = names.iter().filter(|name| !name.is_empty());
         names.map(|name| self.place(&format!("{name}.lock"))).collect()
     }
@@ -439,7 +439,7 @@ impl Worktrees {
         let commits = user.git().line(count)?.parse().unwrap_or(0);
         let moved = match merge {
             MergeInto::Never => Err(None),
-            MergeInto::Branch(branch) => user.move_branch(branch, &main).map_err(Some),
+            MergeInto::Branch(branch) => self.move_branch(&user, branch, &main).map_err(Some),
             MergeInto::FastForward => self
                 .move_head(&user, (&start, before.as_deref()), &main)
                 .map_err(Some),
@@ -525,7 +525,14 @@ impl Worktrees {
         user.holds(&self.root.join("delivered.index"), &head, main)
     }
 
-    /// The file that says between which commits the user's checkout is being moved.
+    fn move_branch(&self, user: &User, branch: &str, main: &str) -> Result<(), WorkError> {
+        self.finish_move(user)?;
+        replace(&self.moving(), &format!("refs/heads/{branch}"))?;
+        let moved = user.move_branch(branch, main);
+        self.finish_move(user).and(moved)
+    }
+
+    /// The file that says between which commits the user's checkout is being moved, or which branch is.
     fn moving(&self) -> PathBuf {
         self.root.join("moving")
     }
@@ -536,7 +543,7 @@ impl Worktrees {
         let said = if_there(fs::read_to_string(&mark)).map_err(WorkError::file("read", &mark))?;
         let Some(said) = said else { return Ok(()) };
         // Git that was killed in the middle of it has left these; what was locked before is somebody else's.
-        self.remove_locks(user.locks_of_a_move()?, fs::metadata(&mark)?.modified()?)?;
+        self.remove_locks(user.locks_of_a_move(&said)?, fs::metadata(&mark)?.modified()?)?;
         let now = user.head()?;
         if let Some((from, to)) = said
             .split_once(' ')
