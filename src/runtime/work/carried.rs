@@ -63,7 +63,7 @@ pub fn begun(
     job: CommandJob,
 ) -> Result<CommandJob, WorkError> {
     let (turn, commands) = of_turn;
-    if commands.plan.rules.workers.exchange.is_some() {
+    if commands.plan.task(turn.task).is_isolated() {
         context.worktrees.begins_anew(turn.task)?;
     }
     match is_carried(&commands.plan, turn) {

@@ -139,20 +139,21 @@ pub fn tidy_worktrees(run: &RunFolder, state: &State) {
     }
 }
 
-/// Removes the references of a run that goes from the user's repository, and from its exchange. The one that stays, because no branch has what was
-/// accepted. Blocks.
+/// Removes the references of a run that goes, from the user's repository and from its exchange. Gives the one that stays, because
+/// no branch has what was accepted. Blocks.
 ///
 /// # Errors
 /// In the words of git.
 pub fn forget_work(run: &RunFolder) -> Result<Option<String>, WorkError> {
     let worktrees = Worktrees::at_rest(run);
+    let kept = match worktrees.repository().exists() {
+        true => worktrees.forget()?,
+        false => None,
+    };
+    // Last: the exchange may be out of reach.
     #[cfg(any(feature = "temporal", test))]
     worktrees.forget_exchange(run.id())?;
-    if worktrees.repository().exists() {
-        worktrees.forget()
-    } else {
-        Ok(None)
-    }
+    Ok(kept)
 }
 
 /// Makes the folder of an isolated task ready for who looks at its work once the run has ended. Blocks.
