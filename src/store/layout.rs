@@ -375,6 +375,18 @@ impl RunFolder {
         self.root.join("worktrees")
     }
 
+    /// The folder of what is known of a command that other machines do, by its label.
+    #[cfg(any(feature = "temporal", test))]
+    pub fn carried(&self, label: &str) -> PathBuf {
+        self.worktrees().join("carried").join(label)
+    }
+
+    /// What the child is asked that stands here for such a command.
+    #[cfg(any(feature = "temporal", test))]
+    pub fn carried_request(&self, label: &str) -> PathBuf {
+        self.carried(label).join("request")
+    }
+
     /// A frozen mission: 1 is the one that the run started with, the others were accepted later.
     pub fn mission(&self, number: u32) -> PathBuf {
         match number {

@@ -14,6 +14,8 @@ use serde_json::{Value, json};
 use crate::support::{BINARY, Finished, Mission, Running, Workspace, skipped, wait_for_file};
 use crate::worktrees::repository;
 
+mod taken_over;
+
 const KEY: &str = "a text that nobody outside of the team knows";
 
 /// A server, an exchange, and a repository at home.
@@ -253,10 +255,13 @@ fn a_command_works_elsewhere_as_it_would_here_and_is_begun_once() {
     let listed = git(scene.path("home.git"), &["ls-tree", "-r", "--name-only", &out]);
     assert_eq!(listed.lines().collect::<Vec<_>>(), ["q/stderr", "q/stdout", "w/kept", "w/names"]);
 
-    // A child that comes later finds what the first one has begun.
-    let again = scene.done(&turn);
-    assert_eq!((again.status.code(), text(&again.stdout)), (Some(3), printed.to_owned()));
-    assert_eq!(fs::read_to_string(&ledger).unwrap(), "begun\n");
+    // A child that comes later finds what the first one has begun, whether it knows of that one or not.
+    for _ in 0..2 {
+        let again = scene.done(&turn);
+        assert_eq!((again.status.code(), text(&again.stdout)), (Some(3), printed.to_owned()));
+        assert_eq!(fs::read_to_string(&ledger).unwrap(), "begun\n");
+        fs::remove_file(turn.place.join("report")).unwrap();
+    }
     // Another job under the same name is none of it.
     let request = turn.place.join("request");
     let other = fs::read_to_string(&request).unwrap().replace("exchange.git", "exchange.git/.");
@@ -302,6 +307,14 @@ fn a_turn_whose_worker_is_gone_is_lost_and_one_whose_worker_stood_still_is_not_b
     assert!(killed.elapsed() < Duration::from_secs(8), "{:?}", killed.elapsed());
 
     let worker = scene.worker();
+    // What the server knows nothing of is not begun where another child was here before.
+    let begun = scene.path("begun-never");
+    let turn = scene.turn(&format!("echo > {}", begun.display()), 10_000);
+    fs::write(turn.place.join("report"), json!({"began": null, "end": null}).to_string()).unwrap();
+    assert_eq!(scene.done(&turn).status.code(), Some(1));
+    assert!(turn.report()["end"]["Lost"].is_string(), "{}", turn.report());
+    assert!(!begun.exists());
+
     let turn = scene.turn("true", 10_000);
     assert_eq!(scene.done(&turn).status.code(), Some(0), "{}", turn.report());
     signal(&worker, "-STOP");

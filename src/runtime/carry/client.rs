@@ -103,6 +103,8 @@ struct ReportWriter<'r> {
     report: CarriedReport,
     /// Bytes of standard output that are printed.
     printed: u64,
+    /// Whether another child was here before, so that the command may have begun and is not begun by this one.
+    is_found: bool,
 }
 
 impl<'r> ReportWriter<'r> {
@@ -111,6 +113,7 @@ impl<'r> ReportWriter<'r> {
             request,
             report: CarriedReport::default(),
             printed: 0,
+            is_found: request.report.exists(),
         }
     }
 
@@ -142,7 +145,7 @@ impl<'r> ReportWriter<'r> {
 
 /// Has the command begun, and waits for its end.
 async fn carried(request: &CarriedRequest, writer: &mut ReportWriter<'_>) -> CarriedOutcome {
-    match begun(request).await {
+    match begun(request, writer).await {
         Ok(handle) => ended(&handle, writer).await,
         Err(outcome) => outcome,
     }
@@ -151,22 +154,30 @@ async fn carried(request: &CarriedRequest, writer: &mut ReportWriter<'_>) -> Car
 type TurnHandle = ActivityHandle<Client, CarriedActivity>;
 
 /// The job at the server, which this child has begun, or another one before.
-async fn begun(request: &CarriedRequest) -> Result<TurnHandle, CarriedOutcome> {
-    let not_begun = |why: String| CarriedOutcome::NotBegun(why);
+async fn begun(request: &CarriedRequest, writer: &ReportWriter<'_>) -> Result<TurnHandle, CarriedOutcome> {
+    let not_begun = |why: String| match writer.is_found {
+        true => CarriedOutcome::Lost(why),
+        false => CarriedOutcome::NotBegun(why),
+    };
     let key = team_key().map_err(|why| not_begun(why.to_string()))?;
     let job = CarriedJob::of(request, &key);
     let until = Instant::now() + duration(request.wait);
     let client = loop {
         match connect(&format!("{}@{}", request.id, node_name())).await {
             Ok(client) => break client,
-            Err(why @ ServerError::Unreachable(..)) if Instant::now() >= until => {
+            Err(why @ ServerError::Unreachable(..)) if !writer.is_found && Instant::now() >= until => {
                 return Err(CarriedOutcome::NeverBegan(why.to_string()));
             }
             Err(ServerError::Unreachable(..)) => sleep(PAUSE).await,
             Err(why) => return Err(not_begun(why.to_string())),
         }
     };
+    // From here on another one only looks for it: what the server has forgotten must not begin twice.
+    writer.write().map_err(|why| not_begun(why.to_string()))?;
     let handle = loop {
+        if writer.is_found {
+            break client.get_activity_handle(Place::run, &request.id, None);
+        }
         let started = client
             .start_activity(Place::run, job.clone(), options(request))
             .await;
@@ -266,7 +277,7 @@ fn outcome(
 ) -> CarriedOutcome {
     let failure = match result {
         Ok(end) => return CarriedOutcome::Ended(Box::new(end)),
-        Err(ActivityResultError::Cancelled { .. }) => return CarriedOutcome::CalledOff,
+        Err(ActivityResultError::Cancelled { .. }) if !writer.is_found => return CarriedOutcome::CalledOff,
         Err(_) if called_off => return CarriedOutcome::CalledOff,
         Err(failure) => failure,
     };
@@ -274,9 +285,12 @@ fn outcome(
         ActivityResultError::ActivityFailed(IncomingError::Timeout(late)) => match late.timeout_type() {
             TimeoutType::ScheduleToStart => {
                 let queue = &writer.request.queue;
-                CarriedOutcome::NeverBegan(format!(
-                    "no worker has taken it from the queue '{queue}' within `waitForWorker`"
-                ))
+                let why = format!("no worker has taken it from the queue '{queue}' within `waitForWorker`");
+                // Nobody has waited for that in this session.
+                match writer.is_found {
+                    true => CarriedOutcome::Lost(why),
+                    false => CarriedOutcome::NeverBegan(why),
+                }
             }
             _ => {
                 // What the last heartbeat said may have come between two looks.

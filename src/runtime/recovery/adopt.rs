@@ -13,6 +13,8 @@ use crate::executor::command::GRACE;
 use crate::store::RunFolder;
 use rules::domain::{TaskId, TurnId};
 use rules::engine::{Event, ProcessRef, RunEvent, State, SupervisorRef, TurnEvent, TurnUpdate};
+#[cfg(any(feature = "temporal", test))]
+use rules::mission::{Plan, model::AgentMiddleware};
 use supervisor::{ExitRecord, Handle, Holding, NotFound, ProcessIdentity};
 
 use super::recover::Recovered;
@@ -175,6 +177,8 @@ pub struct Adopted {
     pub running: BTreeMap<u64, Running>,
     /// The turns that have ended.
     pub ended: Vec<(TurnId, supervisor::ChildExit)>,
+    /// The turns that were handed to other machines, with nobody here any more who stands for them.
+    pub elsewhere: Vec<TurnId>,
     /// Sentences that a person should know.
     pub warnings: Vec<String>,
 }
@@ -187,6 +191,7 @@ impl Adopted {
             .values()
             .map(|running| running.turn)
             .chain(ended)
+            .chain(self.elsewhere.iter().copied())
             .collect()
     }
 }
@@ -220,7 +225,13 @@ pub fn adopt(run: &RunFolder, recovered: &Recovered, fresh: Handle) -> io::Resul
     let mut wanted = in_flight(&recovered.state);
     let mut adopted = Adopted::default();
     if left.supervisor.pid == 0 {
-        return Ok(Keeping::fresh(fresh));
+        // Of a copy nothing works here; what other machines do for its original is done for it as well.
+        #[cfg(any(feature = "temporal", test))]
+        adopted.find_elsewhere(run, &recovered.state.plan, &wanted);
+        return Ok(Keeping {
+            supervisor: fresh,
+            adopted,
+        });
     }
     adopted.killed = supervision::killed(run, recovered);
     let supervisor = match left.reconnect(run) {
@@ -251,6 +262,8 @@ pub fn adopt(run: &RunFolder, recovered: &Recovered, fresh: Handle) -> io::Resul
     if let Some(pid) = supervisor::something_left_of(&adopted.killed) {
         adopted.warnings.push(supervision::left_alive(pid));
     }
+    #[cfg(any(feature = "temporal", test))]
+    adopted.find_elsewhere(run, &recovered.state.plan, &wanted);
     // Behind the look at what runs: what ended before it is on record.
     adopted.look_up(run, &left, &wanted);
     Ok(Keeping { supervisor, adopted })
@@ -291,6 +304,18 @@ impl Adopted {
         unwanted
     }
 
+    /// Finds the turns that were handed to other machines, which may still be at work there.
+    #[cfg(any(feature = "temporal", test))]
+    fn find_elsewhere(&mut self, run: &RunFolder, plan: &Plan, wanted: &HashMap<String, TurnId>) {
+        let is_handed_out = |label: &str| run.carried_request(label).exists();
+        let outlives = |turn: TurnId| plan.middleware(turn.task).has(AgentMiddleware::CheckpointResume);
+        let found = wanted
+            .iter()
+            .filter(|(label, turn)| is_handed_out(label) && outlives(**turn));
+        self.elsewhere = found.map(|(_, turn)| *turn).collect();
+        self.elsewhere.sort_unstable();
+    }
+
     /// Looks up the ends of turns that no longer run. One that is not on record, or not beyond doubt, stays unknown.
     fn look_up(&mut self, run: &RunFolder, left: &Left, wanted: &HashMap<String, TurnId>) {
         // In another boot nobody knows how much of what was printed has reached the disk.
@@ -319,8 +344,11 @@ impl Adopted {
                     // One that was asked to end did not end by itself: nothing is known of its work.
                     if !record.exit.terminated || record.exit.timed_out {
                         self.ended.push((turn, record.exit));
+                        self.elsewhere.retain(|elsewhere| *elsewhere != turn);
                     }
                 }
+                // Several may have stood for it, one after the other. The other machine knows how it ends.
+                _ if self.elsewhere.contains(&turn) => {}
                 _ => self.warnings.push(format!(
                     "{} contradicts the journal about turn {turn}, which is lost",
                     run.exits().display()
@@ -337,4 +365,41 @@ fn is_of(record: &ExitRecord, left: &Left, turn: TurnId) -> bool {
         process == (record.pid, record.start_time)
     };
     record.boot_id == left.supervisor.boot_id && left.processes.get(&turn).is_none_or(same)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rules::domain::RunId;
+    use rules::engine::simulation::{options, plan_of};
+
+    #[test]
+    fn a_turn_that_was_handed_out_is_taken_over_unless_its_chain_takes_over_nothing() {
+        let place = tempfile::tempdir().unwrap();
+        let state = crate::store::StateFolder::at(place.path()).unwrap();
+        let run = state.run(&RunId::new("r").unwrap());
+        let mission = "
+name: m
+agents: {worker: {run: work}}
+tasks:
+  - {title: a, assignTo: worker}
+  - {title: b, assignTo: worker}
+  - {title: c, assignTo: worker, middleware: []}
+";
+        let plan = plan_of(mission, &options());
+        let turns = [0, 1, 2].map(|task| TurnId {
+            task: TaskId(task),
+            attempt: 1,
+            turn: 2,
+        });
+        let wanted = turns.map(|turn| (turn.to_string(), turn)).into();
+        for turn in [turns[0], turns[2]] {
+            let request = run.carried_request(&turn.to_string());
+            std::fs::create_dir_all(request.parent().unwrap()).unwrap();
+            std::fs::write(request, "{}").unwrap();
+        }
+        let mut adopted = Adopted::default();
+        adopted.find_elsewhere(&run, &plan, &wanted);
+        assert_eq!(adopted.turns(), [turns[0]]);
+    }
 }

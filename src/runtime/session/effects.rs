@@ -20,6 +20,8 @@ use super::orders::Orders;
 use super::processes::{SessionProcesses, interrupt};
 use crate::runtime::isolation::protection::{Protection, ReadBefore};
 use crate::runtime::recovery::adopt::Adopted;
+#[cfg(any(feature = "temporal", test))]
+use crate::runtime::work::carried;
 use crate::runtime::work::context::{Undone, WorkContext, blocking};
 use crate::runtime::work::dead_letters::filed;
 use crate::runtime::work::notices::deliver;
@@ -226,6 +228,18 @@ impl EffectHandler {
             }
             let ended = self.context.at_work().runner.ended(ENDED, Ok(exit));
             ended.into_iter().for_each(EndedCommand::finish);
+        }
+        #[cfg(any(feature = "temporal", test))]
+        for turn in adopted.elsewhere {
+            let commands = self.orders(state).commands(turn.task, turn.attempt);
+            match carried::taken_over(turn, &commands) {
+                Ok(job) => {
+                    let exit = self.context.commands.turn(turn, job);
+                    let known = self.context.protection.on_record(state);
+                    self.begin_turn(state, turn, Worker::Adopted(exit, known));
+                }
+                Err(why) => inputs.push(carried::lost(turn, why.to_string())),
+            }
         }
     }
 

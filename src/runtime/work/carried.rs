@@ -18,16 +18,16 @@ use crate::runtime::carry::form::{
     CHILD_WORD, COMMAND, CarriedCommand, CarriedEnd, CarriedOutcome, CarriedReport, CarriedRequest, MESSAGES,
     RESULT, activity_id,
 };
-use crate::runtime::isolation::worktrees::NotCommitted;
 use crate::runtime::isolation::worktrees::exchange::{
     CarriedFile, CarriedFiles, CarriedName, CommitId, GitExchange,
 };
+use crate::runtime::isolation::worktrees::{NotCommitted, Worktrees};
 use crate::store::SpoolName;
 use rules::domain::{AgentId, Digest, FailureClass, Millis, TurnId};
 use rules::engine::{Deferral, Exit, Fact, TurnEnd};
-use rules::mission::Plan;
+use rules::mission::{Plan, model::AgentMiddleware};
 use supervisor::ChildExit;
-use supervisor::files::{if_there, read_regular, replace_file};
+use supervisor::files::{if_there, read_regular, remove_all, replace_file};
 
 use super::agent_backends::EnvironmentProblem;
 use super::context::{WorkContext, jitter};
@@ -36,6 +36,8 @@ use super::context::{WorkContext, jitter};
 const HAND_OVER: Millis = Millis::from_secs(600);
 /// The largest file of what is known of a turn, in bytes.
 const LARGEST: u64 = 64 << 10;
+/// The file for what a child tells, in the folder of what is known of its turn.
+const REPORT: &str = "report";
 /// The first line of a journal is never longer, in bytes.
 const LONGEST_START: u64 = 16 << 20;
 /// What the child is passed, where it is set: the key of the team, the way to the server, and that to the exchange.
@@ -80,6 +82,9 @@ fn hand_out(
 ) -> Result<CommandJob, WorkError> {
     let plan = &*commands.plan;
     let (task, workers) = (plan.task(turn.task), &plan.rules.workers);
+    let folder = folder(context, turn);
+    // What is known of an earlier try says nothing of this one.
+    remove_all(&folder).map_err(WorkError::file("remove", &folder))?;
     let queue = plan.agent(task.agent).spec.queue.as_deref();
     let (Some(queue), Some(place), true) = (queue, workers.exchange.as_deref(), task.isolation.is_carried())
     else {
@@ -115,7 +120,6 @@ fn hand_out(
         NotCommitted::Work(why) => WorkError::from(why),
         NotCommitted::Git(why) => why,
     })?;
-    let folder = folder(context, turn);
     let request = CarriedRequest {
         exchange: exchange.place(),
         id: activity_id(
@@ -130,21 +134,56 @@ fn hand_out(
         timeout: task.turn_timeout,
         most: plan.rules.settings.max_output.get().saturating_mul(2),
         repository: worktrees.carried_repository(),
-        report: folder.join("report"),
+        report: folder.join(REPORT),
     };
     fs::create_dir_all(&folder).map_err(WorkError::file("make", &folder))?;
-    let file = folder.join("request");
-    replace_file(&file, &serde_json::to_vec(&request)?).map_err(WorkError::file("write", &file))?;
-    let spans = [request.wait, request.timeout, GRACE, HAND_OVER];
-    Ok(CommandJob {
-        cwd: plan.root_of(turn.task),
-        timeout: Millis(spans.iter().fold(0, |all, span| all.saturating_add(span.0))),
-        ..child(&file, job)?
-    })
+    child(commands, &request, job)
+}
+
+/// The command of another child for a turn that was handed out before, maybe by another session, which finds what works there. Blocks.
+///
+/// # Errors
+/// When it is not known what was handed out.
+pub fn taken_over(turn: TurnId, commands: &TaskCommands) -> Result<CommandJob, WorkError> {
+    let request = request(turn, commands)?;
+    let job = CommandJob {
+        label: turn.to_string(),
+        outputs: commands.turn_outputs(turn),
+        outlives_session: commands
+            .plan
+            .middleware(turn.task)
+            .has(AgentMiddleware::CheckpointResume),
+        ..CommandJob::default()
+    };
+    child(commands, &request, job)
+}
+
+/// The command of another child where the one that stood for a turn elsewhere was killed. Blocks.
+///
+/// # Errors
+/// When it is not known what was handed out, or what the child has told.
+pub fn next_child(
+    context: &WorkContext,
+    (turn, commands): (TurnId, &TaskCommands),
+    ended: &EndedCommand,
+) -> Result<Option<CommandJob>, WorkError> {
+    let killed = |exit: &ChildExit| exit.signal.is_some() && !exit.terminated && !exit.timed_out;
+    let is_killed = ended.result.as_ref().is_ok_and(killed) && is_carried(&commands.plan, turn);
+    if !is_killed || report(&folder(context, turn))?.end.is_some() {
+        return Ok(None);
+    }
+    taken_over(turn, commands).map(Some)
 }
 
 /// The command of the child that stands for a job, with what it is asked in a file.
-fn child(file: &Path, job: CommandJob) -> Result<CommandJob, WorkError> {
+fn child(
+    commands: &TaskCommands,
+    request: &CarriedRequest,
+    job: CommandJob,
+) -> Result<CommandJob, WorkError> {
+    let file = commands.folder.carried_request(&job.label);
+    replace_file(&file, &serde_json::to_vec(request)?).map_err(WorkError::file("write", &file))?;
+    let spans = [request.wait, request.timeout, GRACE, HAND_OVER];
     let told = |name: &String| PASSED.contains(&name.as_str()) || name.starts_with(OF_SERVER);
     let own = std::env::vars_os();
     let own = own.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
@@ -154,6 +193,8 @@ fn child(file: &Path, job: CommandJob) -> Result<CommandJob, WorkError> {
             CHILD_WORD.to_owned(),
             file.to_string_lossy().into_owned(),
         ],
+        cwd: commands.folder.carried(&job.label),
+        timeout: Millis(spans.iter().fold(0, |all, span| all.saturating_add(span.0))),
         variables: own.filter(|(name, _)| told(name)).collect(),
         env: inherited(),
         stdin: None,
@@ -177,16 +218,6 @@ pub fn bring_home(
         return Ok(Ok(ended));
     };
     let folder = folder(context, turn);
-    let interrupted = |why: String| {
-        let exit = Exit {
-            message: Some(why),
-            ..Exit::default()
-        };
-        Fact::TurnEnded(Box::new(TurnEnd {
-            exit,
-            ..TurnEnd::interrupted(turn)
-        }))
-    };
     let refused = |class, why, retry_after| Fact::TurnRequestFailed {
         turn,
         class,
@@ -201,7 +232,7 @@ pub fn bring_home(
     }
     let end = match outcome {
         Some(CarriedOutcome::Ended(end)) => end,
-        Some(CarriedOutcome::Lost(why)) => return Ok(Err(interrupted(why))),
+        Some(CarriedOutcome::Lost(why)) => return Ok(Err(lost(turn, why))),
         // It waits as for a limit of which nobody knows when it resets: another agent goes on, or a later session asks anew.
         Some(CarriedOutcome::NeverBegan(why)) => {
             return Ok(Err(refused(
@@ -235,6 +266,18 @@ pub fn bring_home(
     Ok(Ok(ended))
 }
 
+/// The fact that nobody knows how far a turn came.
+pub fn lost(turn: TurnId, why: String) -> Fact {
+    let exit = Exit {
+        message: Some(why),
+        ..Exit::default()
+    };
+    Fact::TurnEnded(Box::new(TurnEnd {
+        exit,
+        ..TurnEnd::interrupted(turn)
+    }))
+}
+
 /// The exit of a command elsewhere, of which the child here has printed the output; `None` where it was never started.
 fn left_elsewhere(here: &ChildExit, end: &CarriedEnd) -> Option<ChildExit> {
     let there = end.exit.clone()?;
@@ -257,8 +300,7 @@ fn lay_out(
     (turn, commands): (TurnId, &TaskCommands),
     out: String,
 ) -> Result<(), WorkError> {
-    let folder = folder(context, turn);
-    let request: CarriedRequest = read(&folder.join("request"))?;
+    let request = request(turn, commands)?;
     let exchange = GitExchange::of(&request.exchange, Path::new("/"))?;
     let (given, out) = (
         CommitId::try_from(request.commit.clone())?,
@@ -312,13 +354,22 @@ fn put(from: &Path, to: &Path) -> Result<(), WorkError> {
 
 /// The folder of what is known of a turn elsewhere.
 fn folder(context: &WorkContext, turn: TurnId) -> PathBuf {
-    let repository = context.worktrees.carried_repository();
-    repository.with_file_name("carried").join(turn.to_string())
+    context.folder.carried(&turn.to_string())
+}
+
+/// The request of a turn that was handed out, with paths as they are now: the state folder may come from another machine.
+fn request(turn: TurnId, commands: &TaskCommands) -> Result<CarriedRequest, WorkError> {
+    let file = commands.folder.carried_request(&turn.to_string());
+    Ok(CarriedRequest {
+        repository: Worktrees::at_rest(&commands.folder).carried_repository(),
+        report: file.with_file_name(REPORT),
+        ..read(&file)?
+    })
 }
 
 /// What the child has told so far; nothing as long as it has told nothing.
 fn report(folder: &Path) -> Result<CarriedReport, WorkError> {
-    let file = folder.join("report");
+    let file = folder.join(REPORT);
     match if_there(fs::symlink_metadata(&file)).map_err(WorkError::file("read", &file))? {
         Some(_) => read(&file),
         None => Ok(CarriedReport::default()),

@@ -10,6 +10,7 @@ use supervisor::{Access, ChildExit, MountPlan, RequestFile};
 
 use super::agent_backends::channel_of;
 use super::agent_backends::{Backend, backend_of};
+use super::carried::taken_over;
 use super::notices::{DeliveryContext, command_of};
 use crate::agents::channel::ChannelRoute;
 use crate::agents::preset::{CommandAgent, TurnSession};
@@ -452,4 +453,36 @@ fn a_command_read_back_from_its_bytes_is_the_same_command_with_the_same_end() {
         let tells = |(_, job): &(&str, CommandJob)| told(job).contains(&(field, true));
         assert!(jobs.iter().any(tells), "no kind has anything in `{field}`");
     }
+}
+
+#[test]
+fn another_child_for_a_turn_elsewhere_looks_for_what_was_handed_out_and_uses_the_paths_of_here() {
+    let scene = Scene::new();
+    let turn = turn(0);
+    assert!(taken_over(turn, &scene.commands).is_err());
+    let folder = scene.commands.folder.carried(&turn.to_string());
+    fs::create_dir_all(&folder).unwrap();
+    let asked = |repository: &Path, report: &Path| {
+        json!({
+            "exchange": "/srv/exchange.git", "commit": "9", "id": "r.nonce.0.2.1.0", "queue": "gpu", "lease": 2, "wait": 3_000,
+            "timeout": 4_000, "most": 5, "repository": repository, "report": report,
+        })
+    };
+    let file = scene.commands.folder.carried_request(&turn.to_string());
+    let there = Path::new("/another/machine");
+    fs::write(&file, asked(there, &there.join("report")).to_string()).unwrap();
+    let job = taken_over(turn, &scene.commands).unwrap();
+    let here = scene.commands.folder.worktrees().join("carried.git");
+    let request: serde_json::Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    assert_eq!(request, asked(&here, &folder.join("report")));
+    assert_eq!(
+        job.argv[1..],
+        ["--carried".to_owned(), file.display().to_string()]
+    );
+    assert_eq!(
+        (job.label, job.cwd, job.outputs, job.stdin),
+        (turn.to_string(), folder, scene.commands.turn_outputs(turn), None)
+    );
+    assert_eq!(job.timeout, Millis(610_000));
+    assert!(job.outlives_session && job.is_free);
 }

@@ -44,7 +44,7 @@ pub mod at_work;
 pub mod audit;
 pub mod baseline;
 #[cfg(any(feature = "temporal", test))]
-mod carried;
+pub mod carried;
 #[cfg(test)]
 mod command_tests;
 pub mod context;

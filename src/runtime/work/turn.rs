@@ -1,25 +1,33 @@
 //! A worker's turn, from its beginning to its end.
 
 use tokio::sync::oneshot;
+#[cfg(any(feature = "temporal", test))]
+use tokio::sync::oneshot::error::RecvError;
 
 use crate::agents::preset::TurnSession;
 use crate::executor::command::CommandJob;
 use crate::executor::error::WorkError;
+#[cfg(any(feature = "temporal", test))]
+use crate::executor::runner::EndedCommand;
 use crate::executor::runner::TurnExit;
 use crate::executor::task_command::CommandWork;
 use crate::store::SpoolName;
 use rules::domain::{FailureClass, Millis};
 use rules::engine::{Fact, TurnEnd, TurnUpdate};
 
-#[cfg(any(feature = "temporal", test))]
-use super::carried;
 use super::context::{Undone, WorkContext, blocking, not_reachable};
 use super::program_end::{LeftByTurn, left_by, silent};
 use super::turn_order::{ModelWorker, TurnOrder, Worker};
 use super::turn_watch::watched;
+#[cfg(any(feature = "temporal", test))]
+use super::{agent_messages::TurnMessages, carried};
 use super::{echo, model_turn, tool_worker};
 use crate::runtime::isolation::protection::PROGRAMS;
 use crate::runtime::isolation::watch::TurnBaseline;
+
+/// How many children may take each other's place for one turn in one session. Where each is killed, another one helps as little.
+#[cfg(any(feature = "temporal", test))]
+const MOST_CHILDREN: usize = 8;
 
 /// Does a turn: from the look at what it rests on to the looks at what it has left.
 pub async fn turn(context: WorkContext, order: TurnOrder, worker: Worker) -> Result<Fact, Undone> {
@@ -75,6 +83,8 @@ async fn by_program(
     exit: TurnExit,
 ) -> Result<Fact, Undone> {
     let (ended, said) = watched(&context, &order, exit).await?;
+    #[cfg(any(feature = "temporal", test))]
+    let (ended, said) = stood_for(&context, &order, (ended, said)).await?;
     match ended {
         Ok(ended) => {
             let of_turn = (order.turn, &order.commands);
@@ -98,6 +108,27 @@ async fn by_program(
         // It was not wanted any more when it was to begin.
         Err(_) => Err(Undone::CalledOff),
     }
+}
+
+/// Waits on for a turn elsewhere where the child that stood for it was killed: another one takes its place.
+#[cfg(any(feature = "temporal", test))]
+async fn stood_for(
+    context: &WorkContext,
+    order: &TurnOrder,
+    (mut ended, mut said): (Result<EndedCommand, RecvError>, TurnMessages),
+) -> Result<(Result<EndedCommand, RecvError>, TurnMessages), WorkError> {
+    for _ in 0..MOST_CHILDREN {
+        let of_turn = (order.turn, &order.commands);
+        let next = match &ended {
+            Ok(ended) => carried::next_child(context, of_turn, ended)?,
+            Err(_) => None,
+        };
+        let Some(job) = next else {
+            break;
+        };
+        (ended, said) = watched(context, order, context.commands.turn(order.turn, job)).await?;
+    }
+    Ok((ended, said))
 }
 
 /// Waits for the end of a model's turn, or for whoever ends it. What it did with tools is looked at.
