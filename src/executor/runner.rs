@@ -73,9 +73,9 @@ const TEMPORARY: &str = "TMPDIR";
 /// Hands the end of a command on to whoever waits for it. Blocks, but for a turn.
 type Then = Box<dyn FnOnce(EndedCommand) + Send>;
 
-/// The end of a turn's command, whose outputs are not looked at yet: whoever waits for it has more to look at. Nothing comes
-/// where the command is not wanted any more.
-pub type TurnExit = oneshot::Receiver<EndedCommand>;
+/// The end of a command whose outputs are not looked at yet: whoever waits for it has more to look at. Nothing comes where the
+/// command is not wanted any more.
+pub type UnreadExit = oneshot::Receiver<EndedCommand>;
 
 /// A command that is to be started.
 pub struct CommandRequest {
@@ -169,8 +169,8 @@ pub struct EndedCommand {
 }
 
 impl EndedCommand {
-    /// Hands the end on to whoever asked for the command, who looks at the outputs of a turn; those of others are read before, on a
-    /// thread of their own.
+    /// Hands the end on to whoever asked for the command, who reads the outputs of turns and of those who were asked; those of others
+    /// are read before, on a thread of their own.
     pub fn finish(mut self) {
         match self.then.take() {
             Some(then) if self.owner.as_turn().is_some() => then(self),
@@ -180,8 +180,8 @@ impl EndedCommand {
     }
 }
 
-/// Whoever waits for the end of a turn's command, at both ends.
-fn unread() -> (Then, TurnExit) {
+/// Whoever waits for the end of a command and reads its outputs, at both ends.
+fn unread() -> (Then, UnreadExit) {
     let (reply, exit) = oneshot::channel();
     // Who no longer waits does not want to know.
     (Box::new(move |ended| drop(reply.send(ended))), exit)
@@ -250,7 +250,7 @@ impl Runner {
         turn: TurnId,
         process: Option<ProcessRef>,
         outputs: CommandOutputs,
-    ) -> TurnExit {
+    ) -> UnreadExit {
         let (then, exit) = unread();
         self.is_taken_up_to(key);
         self.started.insert(
@@ -409,10 +409,10 @@ impl Commands {
         end
     }
 
-    /// Runs the command of a worker's turn.
-    pub fn turn(&self, turn: TurnId, job: CommandJob) -> TurnExit {
+    /// Runs a command whose outputs whoever waits for it reads.
+    pub fn unread(&self, owner: CommandOwner, job: CommandJob) -> UnreadExit {
         let (then, exit) = unread();
-        let (owner, then) = (CommandOwner::Turn(turn), Some(then));
+        let then = Some(then);
         self.start(CommandRequest { job, owner, then });
         exit
     }

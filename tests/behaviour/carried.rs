@@ -4,6 +4,7 @@
 use std::ffi::OsString;
 use std::fs;
 use std::net::{TcpListener, TcpStream};
+use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
@@ -14,6 +15,7 @@ use serde_json::{Value, json};
 use crate::support::{BINARY, Finished, Mission, Running, Workspace, skipped, wait_for_file};
 use crate::worktrees::repository;
 
+mod judges;
 mod taken_over;
 
 const KEY: &str = "a text that nobody outside of the team knows";
@@ -30,6 +32,42 @@ impl Drop for Scene {
     fn drop(&mut self) {
         self.server.kill().expect("it was started here");
         self.server.wait().expect("it is ours");
+    }
+}
+
+/// A process that is ended with its test.
+struct Process(Option<Child>);
+
+impl Process {
+    fn of(mut command: Command) -> Self {
+        Self(Some(command.spawn().expect("it can be started")))
+    }
+
+    fn wait_with_output(mut self) -> Output {
+        self.0.take().expect("it is waited for once").wait_with_output().expect("it is ours")
+    }
+}
+
+impl Deref for Process {
+    type Target = Child;
+
+    fn deref(&self) -> &Child {
+        self.0.as_ref().expect("it is not waited for yet")
+    }
+}
+
+impl DerefMut for Process {
+    fn deref_mut(&mut self) -> &mut Child {
+        self.0.as_mut().expect("it is not waited for yet")
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.0 {
+            child.kill().expect("it was started here");
+            child.wait().expect("it is ours");
+        }
     }
 }
 
@@ -92,9 +130,10 @@ impl Scene {
         command
     }
 
-    fn worker(&self) -> Child {
+    fn worker(&self) -> Process {
         let mut command = self.quorum("worker");
-        command.args(["worker", "--queue", "gpu", "--slots", "4"]).stderr(Stdio::null()).spawn().unwrap()
+        command.args(["worker", "--queue", "gpu", "--slots", "4"]).stderr(Stdio::null());
+        Process::of(command)
     }
 
     /// Hands out a folder with a command of a shell.
@@ -146,7 +185,7 @@ impl Scene {
             );
         }
         let request = json!({
-            "exchange": self.path("exchange.git"), "commit": commit, "id": format!("{run}.nonce.{turn}"), "queue": "gpu",
+            "exchange": self.path("exchange.git"), "name": name, "commit": commit, "id": format!("{run}.nonce.{turn}"), "queue": "gpu",
             "lease": lease, "wait": 5_000, "timeout": 60_000, "most": 100_000_000, "repository": self.path("home.git"),
             "report": place.join("report"),
         });
@@ -160,15 +199,17 @@ impl Scene {
     }
 
     fn mission_of<const N: usize>(&self, agent: Value, exchange: &str, tasks: [&str; N]) -> Workspace {
+        let mission = Mission::new().agent_with("worker", agent).setting("evaluate", false);
+        self.of(mission.tasks(tasks), exchange)
+    }
+
+    fn of(&self, mission: Mission, exchange: &str) -> Workspace {
         let workers = json!({"exchange": self.path(exchange), "lease": "2s", "waitForWorker": "2s"});
-        let mission = Mission::new()
-            .agent_with("worker", agent)
+        let mission = mission
             .setting("workers", workers)
             .setting("concurrency", 4)
-            .setting("evaluate", false)
             .setting("maxRetries", 1)
-            .setting("maxFixAttempts", 0)
-            .tasks(tasks);
+            .setting("maxFixAttempts", 0);
         repository(mission, &[]).like_users()
     }
 
@@ -182,12 +223,14 @@ impl Scene {
         self.start(workspace, arguments).finish()
     }
 
-    fn child(&self, turn: &Turn) -> Child {
-        self.quorum("home").arg("--carried").arg(turn.place.join("request")).spawn().unwrap()
+    fn child(&self, turn: &Turn) -> Process {
+        let mut command = self.quorum("home");
+        command.arg("--carried").arg(turn.place.join("request"));
+        Process::of(command)
     }
 
     fn done(&self, turn: &Turn) -> Output {
-        self.child(turn).wait_with_output().unwrap()
+        self.child(turn).wait_with_output()
     }
 }
 
@@ -275,7 +318,7 @@ fn a_command_works_elsewhere_as_it_would_here_and_is_begun_once() {
     let child = scene.child(&turn);
     wait_for(&begun);
     signal(&child, "-TERM");
-    assert_eq!(child.wait_with_output().unwrap().status.code(), Some(143));
+    assert_eq!(child.wait_with_output().status.code(), Some(143));
     assert_eq!(turn.report()["end"], "CalledOff");
 
     // A worker that is told to end lets what is at work come to its end, and takes no more.
@@ -284,7 +327,7 @@ fn a_command_works_elsewhere_as_it_would_here_and_is_begun_once() {
     let child = scene.child(&turn);
     wait_for(&begun);
     signal(&worker, "-TERM");
-    assert_eq!(text(&child.wait_with_output().unwrap().stdout), "done\n");
+    assert_eq!(text(&child.wait_with_output().stdout), "done\n");
     assert_eq!(worker.wait().unwrap().code(), Some(0));
     let turn = scene.turn("true", 10_000);
     assert_eq!(scene.done(&turn).status.code(), Some(1));
@@ -302,7 +345,7 @@ fn a_turn_whose_worker_is_gone_is_lost_and_one_whose_worker_stood_still_is_not_b
     let killed = Instant::now();
     worker.kill().unwrap();
     worker.wait().unwrap();
-    assert_eq!(child.wait_with_output().unwrap().status.code(), Some(1));
+    assert_eq!(child.wait_with_output().status.code(), Some(1));
     assert!(turn.report()["end"]["Lost"].is_string(), "{}", turn.report());
     assert!(killed.elapsed() < Duration::from_secs(8), "{:?}", killed.elapsed());
 
@@ -325,7 +368,7 @@ fn a_turn_whose_worker_is_gone_is_lost_and_one_whose_worker_stood_still_is_not_b
     sleep(Duration::from_secs(3));
     assert!(!begun.exists(), "what it was handed meanwhile has begun");
     signal(&worker, "-KILL");
-    worker.wait_with_output().unwrap();
+    worker.wait_with_output();
 }
 
 #[test]
@@ -372,7 +415,7 @@ fn a_run_has_its_work_done_elsewhere() {
     // The same turn is never begun twice.
     assert_eq!(fs::read_to_string(&ledger).unwrap(), "1.1.a\n1.2.a\n");
     signal(&other, "-TERM");
-    other.wait_with_output().unwrap();
+    other.wait_with_output();
 
     // With the run go its references.
     let run = workspace.run_folder().file_name().unwrap().to_string_lossy().into_owned();
@@ -422,7 +465,7 @@ fn a_worker_that_is_told_twice_ends_at_once_and_runs_nothing_without_the_code_of
     let told = Instant::now();
     signal(&worker, "-TERM");
     assert_eq!(worker.wait().unwrap().code(), Some(0));
-    assert_eq!(child.wait_with_output().unwrap().status.code(), Some(1));
+    assert_eq!(child.wait_with_output().status.code(), Some(1));
     assert!(turn.report()["end"]["Lost"].is_string(), "{}", turn.report());
     assert!(told.elapsed() < Duration::from_secs(9), "{:?}", told.elapsed());
 }

@@ -14,8 +14,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::executor::command::CommandJob;
+use crate::runtime::isolation::worktrees::exchange::CarriedName;
 use crate::store::OperatorKey;
-use rules::domain::{Millis, RunId, TurnId};
+use rules::domain::{Millis, RunId};
 use rules::mission::Confinement;
 use supervisor::ChildExit;
 
@@ -44,10 +45,10 @@ pub fn queue_name(queue: &str) -> String {
     format!("quorum.{FORM}.{queue}")
 }
 
-/// The name under which a turn is begun, which no other turn of any run has: ids of runs are moments of one machine, and the nonce
-/// is of the run's beginning. A turn that nobody has begun may be handed out again; each time has an id of its own.
-pub fn activity_id(run: &RunId, nonce: &str, (turn, time): (TurnId, &str)) -> String {
-    format!("{run}.{nonce}.{turn}.{time}")
+/// The name under which a command is begun, which no other one of any run has: ids of runs are moments of one machine, and the nonce
+/// is of the run's beginning. One that nobody has begun may be handed out again; each time has a label of its own.
+pub fn activity_id(run: &RunId, nonce: &str, label: &str) -> String {
+    format!("{run}.{nonce}.{label}")
 }
 
 /// What a child is asked to have done elsewhere.
@@ -57,7 +58,9 @@ pub struct CarriedRequest {
     pub exchange: String,
     /// The commit that holds the folder and the command.
     pub commit: String,
-    /// The name of the turn, see [`activity_id`].
+    /// The name of the command in the exchange.
+    pub name: CarriedName,
+    /// The name of the command at the server, see [`activity_id`].
     pub id: String,
     /// The queue of its agent.
     pub queue: String,
@@ -283,23 +286,17 @@ fn replaced(text: &str, moved: &[(PathBuf, PathBuf)]) -> String {
 mod tests {
     use super::*;
     use crate::executor::command::CommandOutputs;
-    use rules::domain::TaskId;
 
     fn request() -> CarriedRequest {
         CarriedRequest {
             exchange: "ssh://git@machine.example.org/srv/teams/exchange.git".to_owned(),
             commit: "9".repeat(64),
+            name: CarriedName::try_from("20261121-215900-123/12345.7.11.0123456789abcdef".to_owned())
+                .unwrap(),
             id: activity_id(
                 &RunId::new("20261121-215900-123").unwrap(),
                 "0123456789abcdef",
-                (
-                    TurnId {
-                        task: TaskId(12345),
-                        attempt: 7,
-                        turn: 11,
-                    },
-                    "0123456789abcdef",
-                ),
+                "12345.7.11.0123456789abcdef",
             ),
             queue: "gpu".to_owned(),
             lease: Millis::from_secs(30),

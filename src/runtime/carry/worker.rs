@@ -34,7 +34,7 @@ use crate::agents::command_line::{ChildEnv, path_variable};
 use crate::agents::secrets::{Secrets, own_variable};
 use crate::executor::command::{CommandJob, GRACE};
 use crate::executor::error::WorkError;
-use crate::executor::runner::{EndedCommand, TurnExit};
+use crate::executor::runner::{CommandOwner, EndedCommand, UnreadExit};
 use crate::runtime::isolation::confinement::Confiner;
 use crate::runtime::isolation::worktrees::exchange::{CarriedFile, CheckedOut, CommitId, GitExchange};
 use crate::runtime::session::signals::SessionSignals;
@@ -366,7 +366,7 @@ impl Place {
         turn: TurnId,
         (command, secrets): (CommandJob, &Arc<Secrets>),
     ) -> Result<EndedCommand, NoEnd> {
-        let mut exit: TurnExit = self.below.commands.turn(turn, command);
+        let mut exit: UnreadExit = self.below.commands.unread(CommandOwner::Turn(turn), command);
         let mut look = lease.looks();
         let mut no_end = None;
         loop {

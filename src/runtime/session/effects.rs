@@ -234,7 +234,7 @@ impl EffectHandler {
             let commands = self.orders(state).commands(turn.task, turn.attempt);
             match carried::taken_over(turn, &commands) {
                 Ok(job) => {
-                    let exit = self.context.commands.turn(turn, job);
+                    let exit = self.context.commands.unread(CommandOwner::Turn(turn), job);
                     let known = self.context.protection.on_record(state);
                     self.begin_turn(state, turn, Worker::Adopted(exit, known));
                 }

@@ -1,7 +1,7 @@
-//! A turn whose agent has a `queue`: its folder is handed out, a child here stands for the program elsewhere, and what that has left
-//! is brought home before anybody looks at it.
+//! An agent with a `queue` works or is asked: the folder of the task is handed out, a child here stands for the program elsewhere, and
+//! what that has left is brought home before anybody looks at it. What is left in the folder of one who was asked is nobody's.
 //!
-//! What is known of such a turn lies in a folder of its own, so that a later session takes it over as it does any other.
+//! What is known of such a command lies in a folder of its own, so that a later session takes a turn over as it does any other.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -22,8 +22,8 @@ use crate::runtime::isolation::worktrees::exchange::{
     CarriedFile, CarriedFiles, CarriedName, CommitId, GitExchange,
 };
 use crate::runtime::isolation::worktrees::{NotCommitted, Worktrees};
-use crate::store::SpoolName;
-use rules::domain::{AgentId, Digest, FailureClass, Millis, TurnId};
+use crate::store::{RunFolder, SpoolName};
+use rules::domain::{AgentId, Digest, FailureClass, Millis, TaskId, TurnId};
 use rules::engine::{Deferral, Exit, Fact, TurnEnd};
 use rules::mission::{Plan, model::AgentMiddleware};
 use supervisor::ChildExit;
@@ -40,6 +40,8 @@ const LARGEST: u64 = 64 << 10;
 const REPORT: &str = "report";
 /// The first line of a journal is never longer, in bytes.
 const LONGEST_START: u64 = 16 << 20;
+/// The variable with the file of the prompt.
+const PROMPT_FILE: &str = "QUORUM_PROMPT_FILE";
 /// What the child is passed, where it is set: the key of the team, the way to the server, and that to the exchange.
 const PASSED: [&str; 4] = ["QUORUM_WORKER_KEY", "XDG_CONFIG_HOME", "SSH_AUTH_SOCK", "USER"];
 /// How the names of the variables begin that say where the server is.
@@ -52,7 +54,19 @@ pub fn is_carried(plan: &Plan, turn: TurnId) -> bool {
 
 /// Whether a turn waits for a worker: then its agent is not silent. Blocks.
 pub fn waits(context: &WorkContext, plan: &Plan, turn: TurnId) -> bool {
-    is_carried(plan, turn) && report(&folder(context, turn)).is_ok_and(|report| report.began.is_none())
+    is_carried(plan, turn)
+        && report(&folder(context, &turn.to_string())).is_ok_and(|report| report.began.is_none())
+}
+
+/// The end of a command elsewhere that is none of its program.
+#[derive(Debug, PartialEq)]
+pub enum CarriedFailure {
+    /// A worker had begun it and was not heard of again.
+    Lost(String),
+    /// It was never begun, for a reason of this class; with the pause that this asks for.
+    Unbegun(FailureClass, String, Option<Millis>),
+    /// What it has left cannot be brought home.
+    NotBrought(String),
 }
 
 /// The command of a turn that begins: its own, or what stands here for one elsewhere. Blocks.
@@ -61,44 +75,83 @@ pub fn waits(context: &WorkContext, plan: &Plan, turn: TurnId) -> bool {
 /// Why it cannot begin.
 pub fn begun(
     context: &WorkContext,
-    of_turn: (TurnId, &TaskCommands),
-    job: CommandJob,
-) -> Result<CommandJob, WorkError> {
-    let (turn, commands) = of_turn;
-    if commands.plan.task(turn.task).is_isolated() {
-        context.worktrees.begins_anew(turn.task)?;
-    }
-    match is_carried(&commands.plan, turn) {
-        true => hand_out(context, of_turn, job),
-        false => Ok(job),
-    }
-}
-
-/// Hands out the folder of a turn with its command.
-fn hand_out(
-    context: &WorkContext,
     (turn, commands): (TurnId, &TaskCommands),
     job: CommandJob,
 ) -> Result<CommandJob, WorkError> {
-    let plan = &*commands.plan;
-    let (task, workers) = (plan.task(turn.task), &plan.rules.workers);
-    let folder = folder(context, turn);
+    let task = commands.plan.task(turn.task);
+    if task.is_isolated() {
+        context.worktrees.begins_anew(turn.task)?;
+    }
+    or_handed_out(context, (commands, task.agent), job)
+}
+
+/// The command itself, or what stands here for it where its agent is on other machines. Blocks.
+///
+/// # Errors
+/// Why it cannot be handed out.
+pub fn or_handed_out(
+    context: &WorkContext,
+    (commands, agent): (&TaskCommands, AgentId),
+    job: CommandJob,
+) -> Result<CommandJob, WorkError> {
+    let (plan, id) = (&*commands.plan, commands.task);
+    let workers = &plan.rules.workers;
+    let Some(queue) = plan.agent(agent).spec.queue.as_deref() else {
+        return Ok(job);
+    };
+    let folder = folder(context, &job.label);
     // What is known of an earlier try says nothing of this one.
     remove_all(&folder).map_err(WorkError::file("remove", &folder))?;
-    let queue = plan.agent(task.agent).spec.queue.as_deref();
-    let (Some(queue), Some(place), true) = (queue, workers.exchange.as_deref(), task.isolation.is_carried())
-    else {
-        return Err(
-            "the work of its agent is done elsewhere, and the folder of this task cannot go there".into(),
-        );
+    let Some(place) = workers.exchange.as_deref().filter(|_| plan.reaches(agent, id)) else {
+        return Err("its agent is on other machines, and the folder of this task cannot go there".into());
     };
     let exchange = GitExchange::of(place, &plan.recipe.options.mission_folder)?;
     let run = commands.folder.id();
-    let prompt = commands.file(&SpoolName::Prompt(turn));
-    let paths = job.shown.iter().chain(&job.stdin).chain([&prompt]);
-    let mut paths: Vec<PathBuf> = paths.cloned().collect();
-    paths.sort();
-    paths.dedup();
+    let label = format!("{}.{:016x}", job.label, fastrand::u64(..));
+    let (name, id_there) = (
+        CarriedName::of(run, &label),
+        activity_id(run, &nonce(context)?, &label),
+    );
+    let beside = beside(plan, (id, agent), &job)?;
+    // What work has put there for the program of who is asked is none of what that goes by.
+    let left_out = match job.sealed {
+        true => context.protection.masked(plan, Some(id), agent),
+        false => Vec::new(),
+    };
+    let of_task = (plan, id, &*left_out);
+    let given = context.worktrees.hand_out(&exchange, of_task, &name, &beside);
+    let given = given.map_err(|why| match why {
+        NotCommitted::Work(why) => WorkError::from(why),
+        NotCommitted::Git(why) => why,
+    })?;
+    let request = CarriedRequest {
+        exchange: exchange.place(),
+        name,
+        id: id_there,
+        commit: given.into(),
+        queue: queue.to_owned(),
+        lease: workers.lease_of(job.timeout),
+        wait: workers.wait_for_worker(),
+        timeout: job.timeout,
+        most: plan.rules.settings.max_output.get().saturating_mul(2),
+        repository: context.worktrees.carried_repository(),
+        report: folder.join(REPORT),
+    };
+    fs::create_dir_all(&folder).map_err(WorkError::file("make", &folder))?;
+    child(commands, &request, job)
+}
+
+/// What goes with the folder of a task: the command, and the files that it names.
+fn beside(
+    plan: &Plan,
+    (task, agent): (TaskId, AgentId),
+    job: &CommandJob,
+) -> Result<CarriedFiles, WorkError> {
+    let prompt = job.variables.iter().filter(|(name, _)| name == PROMPT_FILE);
+    let prompt = prompt.map(|(_, path)| PathBuf::from(path));
+    let told = job.told.iter().map(|told| told.path.clone());
+    let named = job.shown.iter().chain(&job.stdin).cloned();
+    let paths: BTreeSet<PathBuf> = named.chain(told).chain(prompt).collect();
     let names = (0..paths.len()).map(|at| format!("file-{at}"));
     let files: Vec<(PathBuf, String)> = paths.into_iter().zip(names).collect();
     let mut beside: CarriedFiles = files
@@ -107,37 +160,13 @@ fn hand_out(
         .collect();
     let carried = CarriedCommand {
         command: job.clone(),
-        folder: plan.root_of(turn.task),
+        folder: plan.root_of(task),
         files,
-        written: plan.agent(task.agent).spec.env.len(),
-        confinement: plan.confinement(Some(turn.task), Some(task.agent)),
+        written: plan.agent(agent).spec.env.len(),
+        confinement: plan.confinement(Some(task), Some(agent)),
     };
     beside.push((COMMAND.into(), CarriedFile::Bytes(serde_json::to_vec(&carried)?)));
-    let name = CarriedName::of_turn(run, turn);
-    let worktrees = &context.worktrees;
-    let given = worktrees.hand_out(&exchange, (plan, turn.task), &name, &beside);
-    let given = given.map_err(|why| match why {
-        NotCommitted::Work(why) => WorkError::from(why),
-        NotCommitted::Git(why) => why,
-    })?;
-    let request = CarriedRequest {
-        exchange: exchange.place(),
-        id: activity_id(
-            run,
-            &nonce(context)?,
-            (turn, &format!("{:016x}", fastrand::u64(..))),
-        ),
-        commit: given.into(),
-        queue: queue.to_owned(),
-        lease: workers.lease_of(task.turn_timeout),
-        wait: workers.wait_for_worker(),
-        timeout: task.turn_timeout,
-        most: plan.rules.settings.max_output.get().saturating_mul(2),
-        repository: worktrees.carried_repository(),
-        report: folder.join(REPORT),
-    };
-    fs::create_dir_all(&folder).map_err(WorkError::file("make", &folder))?;
-    child(commands, &request, job)
+    Ok(beside)
 }
 
 /// The command of another child for a turn that was handed out before, maybe by another session, which finds what works there. Blocks.
@@ -145,7 +174,7 @@ fn hand_out(
 /// # Errors
 /// When it is not known what was handed out.
 pub fn taken_over(turn: TurnId, commands: &TaskCommands) -> Result<CommandJob, WorkError> {
-    let request = request(turn, commands)?;
+    let request = request(&turn.to_string(), &commands.folder)?;
     let job = CommandJob {
         label: turn.to_string(),
         outputs: commands.turn_outputs(turn),
@@ -169,7 +198,7 @@ pub fn next_child(
 ) -> Result<Option<CommandJob>, WorkError> {
     let killed = |exit: &ChildExit| exit.signal.is_some() && !exit.terminated && !exit.timed_out;
     let is_killed = ended.result.as_ref().is_ok_and(killed) && is_carried(&commands.plan, turn);
-    if !is_killed || report(&folder(context, turn))?.end.is_some() {
+    if !is_killed || report(&folder(context, &turn.to_string()))?.end.is_some() {
         return Ok(None);
     }
     taken_over(turn, commands).map(Some)
@@ -198,6 +227,7 @@ fn child(
         variables: own.filter(|(name, _)| told(name)).collect(),
         env: inherited(),
         stdin: None,
+        told: Vec::new(),
         shown: Vec::new(),
         is_free: true,
         ..job
@@ -208,60 +238,94 @@ fn child(
 ///
 /// # Errors
 /// When another run has taken its name.
-pub fn bring_home(
+pub fn turn_home(
     context: &WorkContext,
     (turn, commands): (TurnId, &TaskCommands),
-    mut ended: EndedCommand,
+    ended: EndedCommand,
 ) -> Result<Result<EndedCommand, Fact>, WorkError> {
     let plan = &*commands.plan;
-    let (Ok(here), true) = (&ended.result, is_carried(plan, turn)) else {
+    let brings = |request: &CarriedRequest, out: &CommitId| {
+        let (exchange, given) = request.place()?;
+        match context
+            .worktrees
+            .bring_home(&exchange, (plan, turn.task), [&given, out])
+        {
+            // Its merge says why, as it does of work that cannot be committed here.
+            Ok(()) | Err(NotCommitted::Work(_)) => {}
+            Err(NotCommitted::Git(why)) => return Err(why),
+        }
+        put(
+            &request.left().join(MESSAGES),
+            &commands.file(&SpoolName::Drop(turn)),
+        )
+    };
+    let home = bring_home(context, &turn.to_string(), ended, brings)?;
+    Ok(home.map_err(|failure| match failure {
+        CarriedFailure::Lost(why) => lost(turn, why),
+        CarriedFailure::Unbegun(class, message, retry_after) => Fact::TurnRequestFailed {
+            turn,
+            class,
+            before_effect: true,
+            message,
+            retry_after,
+            jitter: jitter(),
+        },
+        CarriedFailure::NotBrought(why) => {
+            let end = TurnEnd::failed(turn, FailureClass::Unknown, why);
+            Fact::TurnEnded(Box::new(end))
+        }
+    }))
+}
+
+/// Brings home what a command has left elsewhere, as if it had been one of this machine: what it has printed, what it claims, and
+/// what `brings` does of the commit that came back. Blocks.
+///
+/// # Errors
+/// When another run has taken its name.
+pub fn bring_home(
+    context: &WorkContext,
+    label: &str,
+    mut ended: EndedCommand,
+    brings: impl FnOnce(&CarriedRequest, &CommitId) -> Result<(), WorkError>,
+) -> Result<Result<EndedCommand, CarriedFailure>, WorkError> {
+    let Ok(here) = &ended.result else {
         return Ok(Ok(ended));
     };
-    let folder = folder(context, turn);
-    let refused = |class, why, retry_after| Fact::TurnRequestFailed {
-        turn,
-        class,
-        before_effect: true,
-        message: why,
-        retry_after,
-        jitter: jitter(),
-    };
-    let outcome = report(&folder)?.end;
-    if !matches!(&outcome, Some(CarriedOutcome::Ended(end)) if end.commit.is_some()) {
-        forget(context, (turn, commands));
-    }
+    let request = request(label, &context.folder)?;
+    let outcome = report(&folder(context, label))?.end;
     let end = match outcome {
         Some(CarriedOutcome::Ended(end)) => end,
-        Some(CarriedOutcome::Lost(why)) => return Ok(Err(lost(turn, why))),
-        // It waits as for a limit of which nobody knows when it resets: another agent goes on, or a later session asks anew.
-        Some(CarriedOutcome::NeverBegan(why)) => {
-            return Ok(Err(refused(
-                FailureClass::UsageWindow,
-                why,
-                Some(Deferral::UNKNOWN),
-            )));
+        other => {
+            request.forget();
+            return match other {
+                Some(CarriedOutcome::Lost(why)) => Ok(Err(CarriedFailure::Lost(why))),
+                // It waits as for a limit of which nobody knows when it resets: another agent goes on, or a later session asks anew.
+                Some(CarriedOutcome::NeverBegan(why)) => Ok(Err(CarriedFailure::Unbegun(
+                    FailureClass::UsageWindow,
+                    why,
+                    Some(Deferral::UNKNOWN),
+                ))),
+                Some(CarriedOutcome::NotBegun(why)) => {
+                    Ok(Err(CarriedFailure::Unbegun(FailureClass::Unknown, why, None)))
+                }
+                Some(CarriedOutcome::Foreign) => {
+                    Err(format!("another job was begun under the name of {label}").into())
+                }
+                // It was ended here.
+                _ => Ok(Ok(ended)),
+            };
         }
-        Some(CarriedOutcome::NotBegun(why)) => {
-            return Ok(Err(refused(FailureClass::Unknown, why, None)));
-        }
-        Some(CarriedOutcome::Foreign) => {
-            return Err(format!("another job was begun under the name of turn {turn}").into());
-        }
-        // It was ended here.
-        Some(CarriedOutcome::CalledOff) | None => return Ok(Ok(ended)),
     };
-    let exit = left_elsewhere(here, &end);
-    let home = end
-        .commit
-        .clone()
-        .map(|out| lay_out(context, (turn, commands), out));
-    ended.result = match (exit, home.transpose()) {
+    let home = end.commit.clone().map(|out| {
+        brings(&request, &CommitId::try_from(out)?)?;
+        let claims = ended.outputs.result.as_ref();
+        claims.map_or(Ok(()), |claims| put(&request.left().join(RESULT), claims))
+    });
+    request.forget();
+    ended.result = match (left_elsewhere(here, &end), home.transpose()) {
         (None, _) => Err(end.why.unwrap_or_default().into()),
         (Some(exit), Ok(_)) => Ok(exit),
-        (Some(_), Err(why)) => {
-            let end = TurnEnd::failed(turn, FailureClass::Unknown, why.to_string());
-            return Ok(Err(Fact::TurnEnded(Box::new(end))));
-        }
+        (Some(_), Err(why)) => return Ok(Err(CarriedFailure::NotBrought(why.to_string()))),
     };
     Ok(Ok(ended))
 }
@@ -294,45 +358,19 @@ fn left_elsewhere(here: &ChildExit, end: &CarriedEnd) -> Option<ChildExit> {
     })
 }
 
-/// Makes the task's folder what came home, and lays what the program claims and tells where it would have left that here.
-fn lay_out(
-    context: &WorkContext,
-    (turn, commands): (TurnId, &TaskCommands),
-    out: String,
-) -> Result<(), WorkError> {
-    let request = request(turn, commands)?;
-    let exchange = GitExchange::of(&request.exchange, Path::new("/"))?;
-    let (given, out) = (
-        CommitId::try_from(request.commit.clone())?,
-        CommitId::try_from(out)?,
-    );
-    let plan = &*commands.plan;
-    let of_task = (plan, turn.task);
-    match context.worktrees.bring_home(&exchange, of_task, [&given, &out]) {
-        // Its merge says why, as it does of work that cannot be committed here.
-        Ok(()) | Err(NotCommitted::Work(_)) => {}
-        Err(NotCommitted::Git(why)) => return Err(why),
+impl CarriedRequest {
+    /// The exchange, and what was handed out by it.
+    fn place(&self) -> Result<(GitExchange, CommitId), WorkError> {
+        let exchange = GitExchange::of(&self.exchange, Path::new("/"))?;
+        Ok((exchange, CommitId::try_from(self.commit.clone())?))
     }
-    let left = request.left();
-    for (from, to) in [
-        (left.join(RESULT), SpoolName::Result(turn)),
-        (left.join(MESSAGES), SpoolName::Drop(turn)),
-    ] {
-        put(&from, &commands.file(&to))?;
-    }
-    forget(context, (turn, commands));
-    Ok(())
-}
 
-/// Removes the references of a turn that is settled.
-fn forget(context: &WorkContext, (turn, commands): (TurnId, &TaskCommands)) {
-    let plan = &*commands.plan;
-    let exchange = plan.rules.workers.exchange.as_deref();
-    let exchange = exchange.map(|place| GitExchange::of(place, &plan.recipe.options.mission_folder));
-    if let Some(Ok(exchange)) = exchange {
-        let name = CarriedName::of_turn(commands.folder.id(), turn);
-        // What stays there is nobody's.
-        let _ = exchange.forget(&context.worktrees.carried_repository(), &name);
+    /// Removes the references of a command that is settled.
+    fn forget(&self) {
+        if let Ok((exchange, _)) = self.place() {
+            // What stays there is nobody's.
+            let _ = exchange.forget(&self.repository, &self.name);
+        }
     }
 }
 
@@ -352,16 +390,16 @@ fn put(from: &Path, to: &Path) -> Result<(), WorkError> {
     Ok(())
 }
 
-/// The folder of what is known of a turn elsewhere.
-fn folder(context: &WorkContext, turn: TurnId) -> PathBuf {
-    context.folder.carried(&turn.to_string())
+/// The folder of what is known of a command elsewhere.
+fn folder(context: &WorkContext, label: &str) -> PathBuf {
+    context.folder.carried(label)
 }
 
-/// The request of a turn that was handed out, with paths as they are now: the state folder may come from another machine.
-fn request(turn: TurnId, commands: &TaskCommands) -> Result<CarriedRequest, WorkError> {
-    let file = commands.folder.carried_request(&turn.to_string());
+/// The request of a command that was handed out, with paths as they are now: the state folder may come from another machine.
+fn request(label: &str, run: &RunFolder) -> Result<CarriedRequest, WorkError> {
+    let file = run.carried_request(label);
     Ok(CarriedRequest {
-        repository: Worktrees::at_rest(&commands.folder).carried_repository(),
+        repository: Worktrees::at_rest(run).carried_repository(),
         report: file.with_file_name(REPORT),
         ..read(&file)?
     })

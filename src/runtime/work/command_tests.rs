@@ -464,7 +464,7 @@ fn another_child_for_a_turn_elsewhere_looks_for_what_was_handed_out_and_uses_the
     fs::create_dir_all(&folder).unwrap();
     let asked = |repository: &Path, report: &Path| {
         json!({
-            "exchange": "/srv/exchange.git", "commit": "9", "id": "r.nonce.0.2.1.0", "queue": "gpu", "lease": 2, "wait": 3_000,
+            "exchange": "/srv/exchange.git", "name": "r/0.2.1.0", "commit": "9", "id": "r.nonce.0.2.1.0", "queue": "gpu", "lease": 2, "wait": 3_000,
             "timeout": 4_000, "most": 5, "repository": repository, "report": report,
         })
     };

@@ -9,7 +9,7 @@ use crate::executor::command::CommandJob;
 use crate::executor::error::WorkError;
 #[cfg(any(feature = "temporal", test))]
 use crate::executor::runner::EndedCommand;
-use crate::executor::runner::TurnExit;
+use crate::executor::runner::{CommandOwner, UnreadExit};
 use crate::executor::task_command::CommandWork;
 use crate::store::SpoolName;
 use rules::domain::{FailureClass, Millis};
@@ -62,7 +62,7 @@ pub async fn turn(context: WorkContext, order: TurnOrder, worker: Worker) -> Res
             let job = if takes_long { blocking(job).await? } else { job() };
             match job {
                 Ok(job) => {
-                    let exit = context.commands.turn(turn, job);
+                    let exit = context.commands.unread(CommandOwner::Turn(turn), job);
                     by_program(context, order, before, exit).await
                 }
                 Err(why) => Ok(not_reachable(turn, why)),
@@ -80,7 +80,7 @@ async fn by_program(
     context: WorkContext,
     order: TurnOrder,
     before: TurnBaseline,
-    exit: TurnExit,
+    exit: UnreadExit,
 ) -> Result<Fact, Undone> {
     let (ended, said) = watched(&context, &order, exit).await?;
     #[cfg(any(feature = "temporal", test))]
@@ -91,7 +91,7 @@ async fn by_program(
             #[cfg(any(feature = "temporal", test))]
             let ended = if carried::is_carried(&order.commands.plan, order.turn) {
                 let (looks, order) = (context.clone(), order.clone());
-                let home = move || carried::bring_home(&looks, (order.turn, &order.commands), ended);
+                let home = move || carried::turn_home(&looks, (order.turn, &order.commands), ended);
                 match blocking(home).await?? {
                     Ok(ended) => ended,
                     Err(fact) => return Ok(fact),
@@ -126,7 +126,12 @@ async fn stood_for(
         let Some(job) = next else {
             break;
         };
-        (ended, said) = watched(context, order, context.commands.turn(order.turn, job)).await?;
+        (ended, said) = watched(
+            context,
+            order,
+            context.commands.unread(CommandOwner::Turn(order.turn), job),
+        )
+        .await?;
     }
     Ok((ended, said))
 }

@@ -7,7 +7,7 @@ use tokio::sync::oneshot;
 use crate::agents::endpoint::Endpoint;
 use crate::agents::preset::CommandAgent;
 use crate::agents::transport::Transport;
-use crate::executor::runner::TurnExit;
+use crate::executor::runner::UnreadExit;
 use crate::executor::task_command::TaskCommands;
 use crate::runtime::isolation::protection::SeenFiles;
 use crate::runtime::isolation::watch::NotedFiles;
@@ -33,7 +33,7 @@ pub enum Worker {
     /// A model behind HTTP, and how long it was silent, where its turn is ended for that.
     Model(Box<ModelWorker>, oneshot::Receiver<Millis>),
     /// A program that an earlier session has started, and what was protected by default then.
-    Adopted(TurnExit, Option<SeenFiles>),
+    Adopted(UnreadExit, Option<SeenFiles>),
 }
 
 /// A model behind HTTP.

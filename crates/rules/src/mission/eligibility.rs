@@ -113,7 +113,7 @@ pub fn keeps_from_taking_over(plan: &Plan, task: TaskId, agent: AgentId) -> Opti
         return Some("is a person".to_owned());
     }
     let work = plan.task(task);
-    if plan.agent(agent).spec.queue.is_some() && !work.isolation.is_carried() {
+    if !plan.reaches(agent, task) {
         return Some("works on other machines, where the task's folder cannot go".to_owned());
     }
     if work.approving_agents().any(|approver| approver == agent) {
@@ -149,7 +149,7 @@ pub fn candidates(
     let may_stand_in = move |agent: &AgentId| {
         let spec = &plan.agent(*agent).spec;
         spec.adapter != Adapter::Human
-            && spec.queue.is_none()
+            && plan.reaches(*agent, task)
             && (step != Some(StageKey::VISION) || spec.vision)
             && authors(plan, task).all(|author| author != *agent)
             && dependence(plan, task, *agent).is_none()
@@ -200,8 +200,7 @@ fn able(plan: &Plan, task: TaskId, named: Option<&[AgentId]>) -> Vec<Eligible> {
     let manager = plan.agent(author).reports_to;
     let claim = |agent: AgentId| {
         let spec = &plan.agent(agent).spec;
-        // Who has a `queue` only works.
-        let is_out = plan.agent(agent).removed || spec.queue.is_some();
+        let is_out = plan.agent(agent).removed || !plan.reaches(agent, task);
         if is_out || work.workers().any(|author| author == agent) {
             return None;
         }

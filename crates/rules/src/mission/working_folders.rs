@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::domain::TaskId;
+use crate::domain::{AgentId, TaskId};
 
 use super::model::Isolation;
 use super::named_files::place_in;
@@ -22,6 +22,12 @@ pub enum FilesIn {
 impl Plan {
     /// The name of the worktree in which all accepted work lies together, beside those of tasks.
     pub const MERGED: &str = "merged";
+
+    /// Whether an agent may work on a task, or be asked about it: one with a `queue` where the task's folder can go to its workers.
+    pub fn reaches(&self, agent: AgentId, task: TaskId) -> bool {
+        let goes = || self.task(task).isolation.is_carried() && self.rules.workers.exchange.is_some();
+        self.agent(agent).spec.queue.is_none() || goes()
+    }
 
     /// The folder that a task works in, absolute: its worktree, or its part of the workspace.
     pub fn workspace_of(&self, id: TaskId) -> PathBuf {

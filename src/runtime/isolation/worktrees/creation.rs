@@ -119,7 +119,7 @@ impl Worktrees {
     }
 
     /// The commit of the accepted work.
-    fn tip(&self) -> Result<String, WorkError> {
+    pub fn tip(&self) -> Result<String, WorkError> {
         let mut accepted = crate::locked(&self.accepted);
         self.tip_of(&mut accepted)
     }

@@ -80,7 +80,7 @@ keys! {
         "session" session: Option<SessionUse>, or("keep");
         /// What it may do: read, edit, full, or rules [edit]; and how long a person is waited for who must allow a tool call.
         "permissions" permissions: Permissions as WordOrMap;
-        /// The queue of workers on other machines: each of its turns goes to one of them, which has its program, its variables and
+        /// The queue of workers on other machines: each of its turns, and each question to it, goes to one of them, which has its program, its variables and
         /// its login.
         "queue" queue: Option<Box<str>> as QueueName;
         #[doc = says!(sandbox)]

@@ -14,7 +14,7 @@ keys! {
         /// How long a worker may be unheard of before its turn is lost, from 2 s to the turn's time-out [30s, or a third of that
         /// time-out where it is shorter].
         "lease" lease: Option<Millis>;
-        /// How long a turn waits for a worker that takes it [=].
+        /// How long a turn, or a question, waits for a worker that takes it [=].
         "waitForWorker" wait_for_worker: Option<Millis> = "10m";
     }
 }

@@ -94,29 +94,52 @@ fn a_queue_fits_agent_task_and_settings_or_is_refused_at_its_place() {
         (queued(&settings(&format!("taskTimeout: 1m, workers: {{{exchange}, lease: 60s}}"))), vec![], ""),
         (queued(&settings(&format!("worktree: {{copy: [f]}}, workers: {{{exchange}}}"))), vec![("Q0206", 8)], "worktree.copy"),
         (queued(&settings(&format!("worktree: {{link: [f]}}, workers: {{{exchange}}}"))), vec![("Q0206", 8)], "worktree.link"),
-        // It only works.
-        (queued(&settings(&format!("orchestrator: c, workers: {{{exchange}}}"))), vec![("Q0210", 8)], "asked nothing yet"),
-        (queued("redTeam: {agent: c}\n"), vec![("Q0210", 9)], "asked nothing yet"),
-        (queued("stages: [{name: s, agent: c}]\n"), vec![("Q0210", 9)], "asked nothing yet"),
-        (
-            queued("tasks: [{title: t, assignTo: a, requiresApproval: {approvers: [c]}}]\n"),
-            vec![("Q0210", 8)],
-            "asked nothing yet",
-        ),
+        // What an orchestrator is asked may belong to no task.
+        (queued(&settings(&format!("orchestrator: c, workers: {{{exchange}}}"))), vec![("Q0210", 8)], "belong to no task"),
+        // Who is asked about a task goes where its folder goes.
+        (queued("redTeam: {agent: c}\n"), vec![], ""),
+        (queued("stages: [{name: s, agent: c}]\n"), vec![], ""),
+        (queued("tasks: [{title: t, assignTo: a, requiresApproval: {approvers: [c]}}]\n"), vec![], ""),
         (
             queued(&settings(&format!("approvalGates: [{{name: g, approvers: [c]}}], workers: {{{exchange}}}"))),
-            vec![("Q0210", 8)],
-            "asked nothing yet",
+            vec![],
+            "",
         ),
-        (
-            queued("tasks: [{title: t, assignTo: a, expectations: [{type: llm_review, reviewers: [c]}]}]\n"),
-            vec![("Q0210", 8)],
-            "asked nothing yet",
-        ),
+        (queued("tasks: [{title: t, assignTo: a, expectations: [{type: llm_review, reviewers: [c]}]}]\n"), vec![], ""),
         (
             queued("tasks: [{title: t, assignTo: a}, {title: v, type: verification, assignTo: c, dependsOn: [t]}]\n"),
-            vec![("Q0202", 8), ("Q0202", 8), ("Q0202", 8), ("Q0210", 8)],
-            "asked nothing yet",
+            vec![("Q0202", 8), ("Q0202", 8), ("Q0202", 8)],
+            "",
+        ),
+        (
+            queued("isolation: shared\ntasks: [{title: t, assignTo: b, isolation: temp, stages: [{name: s, agent: c}]}]\n"),
+            vec![],
+            "",
+        ),
+        (
+            queued("isolation: shared\ntasks: [{title: t, assignTo: b, requiresApproval: {approvers: [c]}}]\n"),
+            vec![("Q0206", 8)],
+            "'t' has no folder that can go there (`isolation: shared`)",
+        ),
+        (
+            queued("isolation: copy\ntasks: [{title: t, assignTo: b, expectations: [{type: llm_review, reviewers: [c]}]}]\n"),
+            vec![("Q0206", 8)],
+            "(`isolation: copy`)",
+        ),
+        (
+            queued("isolation: worktree\ntasks: [{title: t, assignTo: b}, {title: v, type: verification, isolation: shared, assignTo: c, dependsOn: [t]}]\n"),
+            vec![("Q0202", 8), ("Q0202", 8), ("Q0202", 8), ("Q0206", 8), ("Q0412", 8)],
+            "",
+        ),
+        (
+            queued("isolation: worktree\nstages: [{name: s, agent: c}]\ntasks:\n  - {title: t, assignTo: b}\n  - {title: u, assignTo: b, isolation: shared}\n"),
+            vec![("Q0206", 8)],
+            "'u' has no folder",
+        ),
+        (
+            queued("settings: {concurrency: 1}\ntasks: [{title: t, assignTo: b, stages: [{name: s, agent: c}]}]\n"),
+            vec![("Q0202", 8)],
+            "names no `exchange`",
         ),
     ] {
         let told = told(&text, true);
@@ -144,24 +167,44 @@ fn a_file_that_fills_folders_is_refused_where_an_agent_works_elsewhere() {
 }
 
 #[test]
-fn each_turn_of_an_agent_with_a_queue_begins_a_session_and_nobody_asks_it() {
-    let layers = Layers {
-        has_workers: true,
-        ..Layers::default()
-    };
-    let text = with_agent(
-        "adapter: claude, queue: gpu",
-        "tasks: [{title: t, assignTo: b}]\n",
-    );
-    let mission = load(&Source::new("m.yaml", text), &layers).unwrap().mission;
-    assert!(!mission.agents.get("a").unwrap().keeps_session());
-    let plan = compile(mission, &RunOptions::default());
+fn each_turn_of_an_agent_with_a_queue_begins_a_session() {
+    for (agent, keeps) in [("adapter: claude, queue: gpu", false), ("adapter: claude", true)] {
+        let mission = with_agent(agent, "tasks: [{title: t, assignTo: b}]\n");
+        let layers = Layers {
+            has_workers: true,
+            ..Layers::default()
+        };
+        let mission = load(&Source::new("m.yaml", mission), &layers).unwrap().mission;
+        assert_eq!(mission.agents.get("a").unwrap().keeps_session(), keeps);
+    }
+}
+
+#[test]
+fn an_agent_with_a_queue_judges_the_tasks_whose_folders_go_to_its_workers() {
     let task = crate::domain::TaskId(0);
-    assert!(eligibility::reviewers(&plan, task, None).is_empty());
-    // Without a queue it would judge.
-    let text = with_agent("adapter: claude", "tasks: [{title: t, assignTo: b}]\n");
-    let mission = load(&Source::new("m.yaml", text), &layers).unwrap().mission;
-    assert!(mission.agents.get("a").unwrap().keeps_session());
-    let plan = compile(mission, &RunOptions::default());
-    assert_eq!(eligibility::reviewers(&plan, task, None).len(), 1);
+    let plan = |more: &str| {
+        let text = format!(
+            "name: m\nagents:\n  a: {{adapter: claude, queue: gpu}}\n  b: {{run: [x]}}\n  d: {{adapter: codex, fallback: a}}\n{more}"
+        );
+        let layers = Layers {
+            has_workers: true,
+            ..Layers::default()
+        };
+        let mission = load(&Source::new("m.yaml", text), &layers).unwrap().mission;
+        compile(mission, &RunOptions::default())
+    };
+    for (more, judges) in [
+        ("isolation: worktree\nsettings: {workers: {exchange: e}}\n", true),
+        ("isolation: temp\nsettings: {workers: {exchange: e}}\n", true),
+        ("isolation: shared\nsettings: {workers: {exchange: e}}\n", false),
+        ("isolation: worktree\n", false),
+    ] {
+        let plan = plan(&format!("{more}tasks: [{{title: t, assignTo: b}}]\n"));
+        let [a, d] = ["a", "d"].map(|name| plan.find_agent(name).unwrap());
+        let able = eligibility::reviewers(&plan, task, None);
+        assert_eq!(able.iter().any(|eligible| eligible.agent == a), judges, "{more}");
+        // Nor does it stand in for one who judges.
+        let candidates: Vec<_> = eligibility::candidates(&plan, task, d, None).collect();
+        assert_eq!(candidates.contains(&a), judges, "{more}");
+    }
 }

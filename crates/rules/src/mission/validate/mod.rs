@@ -40,7 +40,7 @@ pub use workers::refuse_filled_folders;
 use std::collections::{HashMap, HashSet};
 
 use super::codes::Code;
-use super::model::{Config, Mission};
+use super::model::{Config, Mission, Task};
 use super::scalar::Referent;
 use super::shown_text::quoted;
 use super::suggest::suggestion;
@@ -57,6 +57,7 @@ pub struct Names<'m> {
     pub looks: HashMap<String, usize>,
     /// The places that hidden checks name, each with the title of such a check's task.
     pub hidden: HashMap<String, &'m str>,
+    mission: &'m Mission,
     /// Kinds of which some names are unknown because their part of the file was wrong.
     incomplete: &'m HashSet<Referent>,
 }
@@ -86,6 +87,7 @@ impl<'m> Names<'m> {
             queued: queued.map(|(name, _)| &**name).collect(),
             looks,
             hidden: tasks::named_by_hidden(mission),
+            mission,
             incomplete,
         }
     }
@@ -114,10 +116,16 @@ impl<'m> Names<'m> {
         });
     }
 
-    /// Reports the name of one who is asked something that no agent has, or an agent that only works.
-    pub fn check_asked(&self, name: &str, place: impl Fn() -> Path, problems: &mut Violations) {
+    /// Reports the name of one who is asked about tasks that no agent has, or an agent that their folders cannot go to.
+    pub fn check_asked(
+        &self,
+        name: &str,
+        place: impl Fn() -> Path,
+        about: &[Task],
+        problems: &mut Violations,
+    ) {
         self.check_agent(name, &place, problems);
-        workers::refuse_asked(name, &place, self, problems);
+        workers::refuse_asked(name, &place, about, self, problems);
     }
 
     /// Reports a title that no task has.
@@ -156,7 +164,18 @@ pub fn validate(mission: &Mission, incomplete: &HashSet<Referent>, has_workers: 
     workers::validate_each(&mission.agents, has_workers, &mut problems);
     if let Some(orchestrator) = &mission.settings.orchestrator {
         let place = || Path::of("settings").key("orchestrator");
-        names.check_asked(orchestrator, place, &mut problems);
+        names.check_agent(orchestrator, place, &mut problems);
+        if names.queued.contains(&**orchestrator) {
+            problems.refuse(
+                Code::NotBuiltYet,
+                place(),
+                format!(
+                    "the agent {} has a `queue`, and what an orchestrator is asked may belong to no task whose folder goes there",
+                    quoted(orchestrator)
+                ),
+                "name an agent without a `queue`",
+            );
+        }
     }
     channels::validate(&mission.channels, &mut problems);
     budget::validate(mission, &mut problems);

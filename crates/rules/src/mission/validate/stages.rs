@@ -1,11 +1,12 @@
 //! Further stages and the red team: who judges, by what, and never the own work.
 
 use std::collections::HashMap;
+use std::slice::from_ref;
 
 use super::{Names, quoted};
 use crate::mission::codes::Code;
 use crate::mission::model::{
-    Adapter, BeforeRule, Expected, ExtraStage, Mission, OnMissing, Stakes, TaskType, Vision, VisionKind,
+    Adapter, BeforeRule, Expected, ExtraStage, Mission, OnMissing, Stakes, Task, TaskType, Vision, VisionKind,
 };
 use crate::mission::violation::{Path, Violation, Violations};
 
@@ -18,10 +19,11 @@ pub fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Violations)
         names,
         problems,
     };
-    checker.stages(&mission.stages, &[], || Path::of("stages"));
+    let all = &*mission.tasks;
+    checker.stages(&mission.stages, (&[], all), || Path::of("stages"));
     if let Some(red_team) = &mission.red_team {
         let place = || Path::of("redTeam").key("agent");
-        checker.agent(&red_team.agent, false, place);
+        checker.agent(&red_team.agent, (false, all), place);
     }
     if let Some(vision) = &mission.vision {
         checker.vision(vision);
@@ -31,7 +33,7 @@ pub fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Violations)
     for (index, task) in mission.tasks.iter().enumerate() {
         let path = || Path::of("tasks").item(index).key("stages");
         if !task.stages.is_empty() {
-            checker.stages(&task.stages, &mission.stages, path);
+            checker.stages(&task.stages, (&mission.stages, from_ref(task)), path);
         }
         if task.stages.is_empty() && mission.stages.is_empty() && looks.is_empty() {
             continue;
@@ -114,7 +116,12 @@ struct StageChecker<'a, 'm> {
 }
 
 impl StageChecker<'_, '_> {
-    fn stages(&mut self, stages: &[ExtraStage], before: &[ExtraStage], path: impl Fn() -> Path) {
+    fn stages(
+        &mut self,
+        stages: &[ExtraStage],
+        (before, about): (&[ExtraStage], &[Task]),
+        path: impl Fn() -> Path,
+    ) {
         let mut seen: HashMap<&str, ()> = before.iter().map(|stage| (&*stage.name, ())).collect();
         for (item, stage) in stages.iter().enumerate() {
             let at = |key: &'static str| path().item(item).key(key);
@@ -145,7 +152,7 @@ impl StageChecker<'_, '_> {
                         "make two stages of it: they run one after the other",
                     );
                 }
-                (Some(agent), None) => self.agent(agent, true, || at("agent")),
+                (Some(agent), None) => self.agent(agent, (true, about), || at("agent")),
                 (None, Some(_)) if stage.criteria.is_some() => {
                     self.problems.refuse(
                         Code::KeyDoesNotApply,
@@ -233,8 +240,8 @@ impl StageChecker<'_, '_> {
     /// The agent of `vision`, and whoever would look instead, can see pictures.
     fn onlooker(&mut self, name: &str) {
         let at = || Path::of("vision").key("agent");
-        self.agent(name, false, at);
         let mission = self.mission;
+        self.agent(name, (false, &mission.tasks), at);
         let is_blind = |name: &str| mission.agents.get(name).is_some_and(|agent| !agent.vision);
         if is_blind(name) {
             self.problems.refuse(
@@ -255,8 +262,8 @@ impl StageChecker<'_, '_> {
     }
 
     /// Checks that the agent exists, and that it can give the reply that is wanted.
-    fn agent(&mut self, name: &str, may_be_person: bool, place: impl Fn() -> Path) {
-        self.names.check_asked(name, &place, self.problems);
+    fn agent(&mut self, name: &str, (may_be_person, about): (bool, &[Task]), place: impl Fn() -> Path) {
+        self.names.check_asked(name, &place, about, self.problems);
         let found = self.mission.agents.get(name);
         if found.is_some_and(|agent| agent.adapter == Adapter::Human && !may_be_person) {
             self.problems.refuse(

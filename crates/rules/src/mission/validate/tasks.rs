@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path as FilePath;
+use std::slice::from_ref;
 
 use super::workers::refuse_asked;
 use super::{Names, repeated};
@@ -79,7 +80,8 @@ impl TaskChecker<'_, '_> {
     /// no author of the work.
     fn decomposer(&mut self, name: &str) {
         let place = || Path::of("tasks").item(self.index).key("decomposer").key("agent");
-        self.names.check_asked(name, place, self.problems);
+        self.names
+            .check_asked(name, place, from_ref(self.task), self.problems);
         let found = self.mission.agents.get(name);
         let by_facts = self.task.verification.as_deref();
         let by_facts = by_facts.is_some_and(|verification| verification.grader == Grader::Heuristic);
@@ -327,7 +329,8 @@ impl TaskChecker<'_, '_> {
             Some(name) => {
                 self.names.check_agent(name, || path("assignTo"), self.problems);
                 if self.task.kind == TaskType::Verification {
-                    refuse_asked(name, || path("assignTo"), self.names, self.problems);
+                    let about = from_ref(self.task);
+                    refuse_asked(name, || path("assignTo"), about, self.names, self.problems);
                 }
             }
             None if self.mission.sole_agent().is_none() && !self.mission.agents.0.is_empty() => {
@@ -489,7 +492,8 @@ impl TaskChecker<'_, '_> {
         let author = self.mission.assignee(self.task);
         for (index, name) in names.iter().enumerate() {
             let place = || path.clone().key("reviewers").item(index);
-            self.names.check_asked(name, place, self.problems);
+            self.names
+                .check_asked(name, place, from_ref(self.task), self.problems);
             if author == Some(&**name) {
                 self.problems.refuse(
                     Code::OwnReviewer,

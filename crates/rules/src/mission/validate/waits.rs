@@ -1,6 +1,7 @@
 //! What a run waits for: approvals, gates, checkpoints, delays.
 
 use std::collections::HashMap;
+use std::slice::from_ref;
 
 use super::order::between;
 use super::workers::refuse_asked;
@@ -25,7 +26,7 @@ pub fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Violations)
                 let path = Path::of("tasks").item(index).key("requiresApproval");
                 path.key("approvers").item(item)
             };
-            refuse_asked(name, path, names, problems);
+            refuse_asked(name, path, from_ref(task), names, problems);
             if author == Some(&**name) {
                 problems.refuse(
                     Code::OwnReviewer,
@@ -40,7 +41,8 @@ pub fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Violations)
         for (item, approver) in (0..).zip(&gate.approvers) {
             let at = || Path::of("settings").key("approvalGates").item(index);
             if let Approver::Named(name) = approver {
-                refuse_asked(name, || at().key("approvers").item(item), names, problems);
+                let place = || at().key("approvers").item(item);
+                refuse_asked(name, place, &mission.tasks, names, problems);
             }
         }
     }

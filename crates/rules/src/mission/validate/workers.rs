@@ -8,7 +8,7 @@ use crate::domain::Millis;
 use crate::mission::codes::Code;
 use crate::mission::keys::Named;
 use crate::mission::model::{
-    Adapter, AdapterKind, Agent, Mission, SessionUse, Settings, Task, TaskType, Workers,
+    Adapter, AdapterKind, Agent, Isolation, Mission, SessionUse, Settings, Task, TaskType, Workers,
 };
 use crate::mission::scalar::Span;
 use crate::mission::violation::{Path, ViolationPlace, Violations};
@@ -63,19 +63,50 @@ pub fn settings(settings: &Settings, problems: &mut Violations) {
     }
 }
 
-/// Refuses to ask an agent with a `queue` anything: it only works.
-pub fn refuse_asked(name: &str, place: impl Fn() -> Path, names: &Names<'_>, problems: &mut Violations) {
-    if names.queued.contains(name) {
-        problems.refuse(
-            Code::NotBuiltYet,
-            place(),
-            format!(
-                "the agent {} has a `queue`, and is asked nothing yet: it only works",
-                quoted(name)
-            ),
-            "name an agent without a `queue`",
-        );
+/// Refuses to ask an agent with a `queue` about tasks whose folders cannot go to its workers.
+pub fn refuse_asked(
+    name: &str,
+    place: impl Fn() -> Path,
+    about: &[Task],
+    names: &Names<'_>,
+    problems: &mut Violations,
+) {
+    let mission = names.mission;
+    if !names.queued.contains(name) {
+        return;
     }
+    let stays = |task: &&Task| !isolation(mission, task).is_carried();
+    let (code, what) = match about.iter().find(stays) {
+        Some(task) => (Code::KeyDoesNotApply, stays_here(mission, task)),
+        None if mission.settings.workers.exchange.is_none() => (
+            Code::MissingKey,
+            "`settings.workers` names no `exchange`".to_owned(),
+        ),
+        None => return,
+    };
+    problems.refuse(
+        code,
+        place(),
+        format!(
+            "the agent {} is asked on other machines, and {what}",
+            quoted(name)
+        ),
+        "name an agent without a `queue`, or let the folders go there: `isolation: worktree` or `temp`, and \
+         `settings: {workers: {exchange: ../exchange.git}}`",
+    );
+}
+
+fn isolation(mission: &Mission, task: &Task) -> Isolation {
+    task.isolation.unwrap_or(mission.isolation())
+}
+
+/// Says that the folder of a task cannot go to other machines.
+fn stays_here(mission: &Mission, task: &Task) -> String {
+    let (title, isolation) = (quoted(&task.title), isolation(mission, task));
+    format!(
+        "{title} has no folder that can go there (`isolation: {}`)",
+        isolation.as_str()
+    )
 }
 
 /// Finds the problems of tasks that are worked on elsewhere.
@@ -88,14 +119,13 @@ pub fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Violations)
         let Some(agent) = carried_by(mission, names, task) else {
             continue;
         };
-        let isolation = task.isolation.unwrap_or(mission.isolation());
         // Of tasks that say nothing of it, one agent's first is enough.
-        if !isolation.is_carried() && (task.isolation.is_some() || told.insert(agent)) {
-            let (agent, title) = (quoted(agent), quoted(&task.title));
+        if !isolation(mission, task).is_carried() && (task.isolation.is_some() || told.insert(agent)) {
+            let (agent, stays) = (quoted(agent), stays_here(mission, task));
             problems.refuse(
                 Code::KeyDoesNotApply,
                 Path::of("tasks").item(index).key("isolation"),
-                format!("the agent {agent} works on other machines, and {title} has no folder that can go there (`isolation: {}`)", isolation.as_str()),
+                format!("the agent {agent} works on other machines, and {stays}"),
                 "write `isolation: worktree`, or `temp`",
             );
         }

@@ -65,11 +65,16 @@ impl Worktrees {
     }
 
     /// The tree of what lies in the folder of a task, but for what git ignores and what is kept from workers.
-    fn tree_of_folder(&self, plan: &Plan, task: TaskId) -> Result<String, NotCommitted> {
-        let git = || self.carrying(task);
-        add_all(git, &self.folder(task), plan.rules.worktrees.max_file)?;
+    fn tree_of_folder(
+        &self,
+        (plan, task, left_out): (&Plan, TaskId, &[PathBuf]),
+    ) -> Result<String, NotCommitted> {
+        let (git, folder) = (|| self.carrying(task), self.folder(task));
+        add_all(git, &folder, plan.rules.worktrees.max_file)?;
         let hidden = self.hidden.iter().flat_map(|hidden| &hidden.inner);
-        let hidden: Vec<&String> = hidden.collect();
+        let mut hidden: Vec<&Path> = hidden.map(Path::new).collect();
+        let folder = fs::canonicalize(&folder).map_err(WorkError::file("read", &folder))?;
+        hidden.extend(left_out.iter().filter_map(|path| path.strip_prefix(&folder).ok()));
         if !hidden.is_empty() {
             git()?
                 .args(["update-index", "--force-remove", "--"])
@@ -78,7 +83,34 @@ impl Worktrees {
         Ok(git()?.line(["write-tree"])?)
     }
 
-    /// Commits the folder of a task as it lies there, with `files` beside it, and pushes that to where nothing is yet: all but what
+    /// The commit that the work of a task lies on, and the tree of what lies in its folder; before it has one, what it would begin with.
+    fn given(
+        &self,
+        carried: &Self,
+        of_task: (&Plan, TaskId, &[PathBuf]),
+    ) -> Result<(Option<String>, String), NotCommitted> {
+        let (plan, task, _) = of_task;
+        let (folder, has_worktree) = (self.folder(task), plan.task(task).has_worktree());
+        let base = match has_worktree {
+            true => self.reference(&base_ref(task))?,
+            false => None,
+        };
+        if let Some(base) = &base {
+            // What git follows although it ignores it.
+            carried.carrying(task)?.done(["read-tree", "--reset", base])?;
+        } else if !folder.exists() && !self.ready_mark(&task.0.to_string()).exists() {
+            if has_worktree {
+                let tip = self.tip()?;
+                let tree = self.without_hidden(&folder, &self.tree_of(&tip)?)?;
+                return Ok((Some(tip), tree));
+            }
+            let nothing = folder.with_extension("nothing");
+            return Ok((None, carried.git().indexed(&nothing).line(["write-tree"])?));
+        }
+        Ok((base, carried.tree_of_folder(of_task)?))
+    }
+
+    /// Commits the folder of a task as it lies there, but for what is left out, with `files` beside it, and pushes that to where nothing is yet: all but what
     /// git ignores and what is kept from workers. Blocks.
     ///
     /// # Errors
@@ -86,20 +118,16 @@ impl Worktrees {
     pub fn hand_out(
         &self,
         exchange: &GitExchange,
-        (plan, task): (&Plan, TaskId),
+        of_task: (&Plan, TaskId, &[PathBuf]),
         name: &CarriedName,
         files: &CarriedFiles,
     ) -> Result<CommitId, NotCommitted> {
-        let carried = self.carried()?;
-        let base = match plan.task(task).has_worktree() {
-            true => self.reference(&base_ref(task))?,
-            false => None,
-        };
-        if let Some(base) = &base {
-            // What git follows although it ignores it.
-            carried.carrying(task)?.done(["read-tree", "--reset", base])?;
-        }
-        let work = carried.tree_of_folder(plan, task)?;
+        let (carried, (plan, task, _)) = (self.carried()?, of_task);
+        let lock = self.folder(task).with_extension("handed");
+        // Several may be asked about one task at once.
+        let lock = fs::File::create(&lock).map_err(WorkError::file("make", &lock))?;
+        lock.lock().map_err(WorkError::from)?;
+        let (base, work) = self.given(&carried, of_task)?;
         let excluded = patterns(&self.repository().join(EXCLUDED))?;
         let largest = plan.rules.worktrees.max_file.to_string();
         let place = self.root.join(format!("{}-beside", task.0));
@@ -240,7 +268,7 @@ impl Worktrees {
             let learn = carried.carrying(task)?;
             learn.done(["read-tree", "--reset", before.trees[0]])?;
         }
-        let now = carried.tree_of_folder(plan, task)?;
+        let now = carried.tree_of_folder((plan, task, &[]))?;
         let wanted = carried.wanted(task, &now, [&before, &after])?;
         let follow = || {
             carried

@@ -1,7 +1,6 @@
 //! The exchange: a bare repository by which folders are handed to other machines and brought home again, as commits.
 //!
-//! `refs/quorum/RUN/TASK.ATTEMPT.TURN/in` is what a turn begins with, `…/out` what it has left. Both are one commit: its tree `w` is
-//! the folder, all but what git ignores, its tree `q` files that go with it. `out` lies on `in` and is pushed where nothing is; who
+//! `refs/quorum/RUN/NAME/in` is what a command begins with, `…/out` what it has left. Both are one commit: its tree `w` is the folder, all but what git ignores, its tree `q` files that go with it. `out` lies on `in` and is pushed where nothing is; who
 //! takes it goes by the commit that the accepted result names, so that what else lies there is nobody's. Files keep their bytes,
 //! whatever attributes say.
 //!

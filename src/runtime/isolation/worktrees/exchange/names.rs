@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::executor::error::WorkError;
-use rules::domain::{RunId, TurnId};
+use rules::domain::RunId;
 
 use super::super::git::refused;
 
@@ -44,15 +44,15 @@ impl From<CommitId> for String {
     }
 }
 
-/// The name of a carried command in an exchange: `RUN/TASK.ATTEMPT.TURN`.
+/// The name of a carried command in an exchange: `RUN/LABEL`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct CarriedName(Box<str>);
 
 impl CarriedName {
-    /// The name of a turn of a run.
-    pub fn of_turn(run: &RunId, turn: TurnId) -> Self {
-        Self(format!("{run}/{turn}").into())
+    /// The name of a command of a run, by a label without slashes.
+    pub fn of(run: &RunId, label: &str) -> Self {
+        Self(format!("{run}/{label}").into())
     }
 
     pub(super) fn as_str(&self) -> &str {
@@ -139,8 +139,7 @@ mod tests {
             name(text).unwrap_err();
         }
         let run = RunId::new("r-1").unwrap();
-        let turn = TurnId::from((rules::domain::TaskId(3), 1, 2));
-        let named = CarriedName::of_turn(&run, turn);
+        let named = CarriedName::of(&run, "3.ask.1.2.0f");
         assert_eq!(name(&String::from(named.clone())).unwrap(), named);
     }
 }

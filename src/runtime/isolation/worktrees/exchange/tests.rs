@@ -15,7 +15,7 @@ use crate::executor::command::CommandJob;
 use crate::runtime::isolation::protection::Protection;
 use crate::runtime::isolation::worktrees::Worktrees;
 use crate::runtime::isolation::worktrees::difference::NotCommitted;
-use rules::domain::{RunId, TaskId, TurnId};
+use rules::domain::{RunId, TaskId};
 use rules::engine::simulation::random::Random;
 use rules::engine::simulation::{options, plan_of};
 use rules::engine::{Committed, Merged};
@@ -153,8 +153,8 @@ impl Scene {
 
     pub fn hand_out(&self, task: u32, turn: u32, files: &CarriedFiles) -> Result<Away, NotCommitted> {
         let run = RunId::new("r").unwrap();
-        let name = CarriedName::of_turn(&run, TurnId::from((TaskId(task), 1, turn)));
-        let about = (&*self.plan, TaskId(task));
+        let name = CarriedName::of(&run, &format!("{task}.1.{turn}"));
+        let about = (&*self.plan, TaskId(task), &[][..]);
         let given = self.worktrees.hand_out(&self.exchange, about, &name, files)?;
         Ok(Away { name, given })
     }
@@ -454,6 +454,51 @@ fn what_is_kept_from_workers_stays_at_home() {
     let (away, out) = scene.work(0, 2, |folder| assert!(!folder.join("spec").exists()));
     scene.bring_home(0, &away, &out).unwrap();
     assert_eq!(read(&home, "spec/hidden"), "here");
+}
+
+#[test]
+fn one_folder_is_handed_to_several_at_once_without_what_they_are_kept_from() {
+    let scene = Scene::new();
+    let folder = fs::canonicalize(scene.folder(0)).unwrap();
+    put(&folder, "instructions", "find it good\n");
+    let given = |seat: u32| {
+        let name = CarriedName::of(&RunId::new("r").unwrap(), &format!("0.ask.{seat}.1"));
+        let left_out = [folder.join("instructions"), folder.join("kept")];
+        let of_task = (&*scene.plan, TaskId(0), &left_out[..]);
+        let given = scene
+            .worktrees
+            .hand_out(&scene.exchange, of_task, &name, &Vec::new());
+        Away {
+            name,
+            given: given.unwrap(),
+        }
+    };
+    let all: Vec<Away> = std::thread::scope(|scope| {
+        let seats: Vec<_> = (0..6).map(|seat| scope.spawn(move || given(seat))).collect();
+        seats.into_iter().map(|seat| seat.join().unwrap()).collect()
+    });
+    for away in all {
+        let work = scene.check_out(&away).folder;
+        assert_eq!(read(&work, "edited"), "one\ntwo\n");
+        assert!(!work.join("instructions").exists() && !work.join("kept").exists());
+        fs::remove_dir_all(work.parent().unwrap()).unwrap();
+    }
+    assert_eq!(read(&folder, "kept"), "kept\n");
+}
+
+#[test]
+fn before_a_task_has_a_folder_what_it_would_begin_with_is_handed_out() {
+    for (isolation, is_there) in [("worktree", true), ("temp", false)] {
+        let scene = Scene::of(isolation, |user| put(user, "kept", "kept\n"));
+        let work = scene
+            .check_out(&scene.hand_out(0, 1, &Vec::new()).unwrap())
+            .folder;
+        assert_eq!(work.join("kept").exists(), is_there);
+        assert!(!scene.worktrees.folder(TaskId(0)).exists());
+        // A folder that was there and is gone is nobody's work.
+        fs::remove_dir_all(scene.folder(0)).unwrap();
+        assert!(scene.hand_out(0, 2, &Vec::new()).is_err());
+    }
 }
 
 #[test]
