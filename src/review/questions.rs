@@ -10,7 +10,7 @@ use rules::judging::parser::form::{read_object, wrong};
 use rules::judging::parser::json::Json;
 use rules::judging::parser::{Quoted, Unparsed, own_words, parse_evaluation, parse_scores};
 use rules::judging::probes::{self, MOST_PROBES};
-use rules::judging::{findings_verdict, rubric};
+use rules::judging::{findings_verdict, rubric_grades};
 use rules::mission::{Panel, Plan};
 
 use super::fence::{TextExcerpt, collect_quotes, fence, fence_excerpt};
@@ -95,7 +95,9 @@ pub fn read(
 ) -> Result<Answer, Unparsed> {
     match purpose {
         Purpose::Score(_) => read_scores(panel, bar, reply, work),
-        Purpose::Grade { .. } => rubric::read(reply, work).map(|reply| Answer::Grades(Box::new(reply))),
+        Purpose::Grade { .. } => {
+            rubric_grades::read(reply, work).map(|reply| Answer::Grades(Box::new(reply)))
+        }
         Purpose::Stage { step, .. } => match step.stage().reply() {
             Some(StageReply::Findings) => {
                 findings_verdict::read_findings(reply, work).map(|report| Answer::Findings(Box::new(report)))

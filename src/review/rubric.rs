@@ -1,5 +1,5 @@
 //! What a judge is asked that grades by a rubric (semantics, section 10). The form of the reply is the one that
-//! `judging::rubric` reads.
+//! `judging::rubric_grades` reads.
 
 use serde_json::{Value, json};
 

@@ -8,8 +8,8 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `borrowed_objects` | the objects that a repository finds in others, and the folders of git that a workspace belongs to |
 //! | `configuration` | what git goes by: no hooks, no filters, nothing of the system's and the user's configuration but what is read by key |
-//! | `folders` | where the parts of a repository lie, and which others lend it objects |
 //! | `reaching` | calls that reach other repositories, and that read what comes from there |
 
 use std::ffi::OsString;
@@ -23,15 +23,15 @@ use rustix::process::Signal;
 
 use crate::executor::error::WorkError;
 
+mod borrowed_objects;
 mod configuration;
-mod folders;
 #[cfg(any(feature = "temporal", test))]
 mod reaching;
 
+pub use borrowed_objects::{borrow, borrowed, folders_of, lenders, quoted};
 pub use configuration::Configuration;
-pub use folders::{borrow, borrowed, folders_of, lenders, quoted};
 
-use folders::lent;
+use borrowed_objects::lent;
 
 /// Where the system keeps its programs: no agent of a user writes there, whatever stands first on their PATH.
 const SYSTEM_PATH: &str = "/usr/bin:/bin:/usr/local/bin:/run/current-system/sw/bin";

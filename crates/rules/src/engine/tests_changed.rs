@@ -1,5 +1,5 @@
 //! What the state knows of tests that the work of a task changed (semantics, section 24). When they are looked at is in
-//! `decide::test_looks`, what follows in `stages::tests_changed`.
+//! `decide::test_looks`, what follows in `stages::changed_and_new_test_files`.
 
 use crate::domain::{BeforeWork, Digest, TaskId};
 use crate::judging::tests_changed::{TouchedTests, is_wanted};

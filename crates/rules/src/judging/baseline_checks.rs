@@ -1,4 +1,5 @@
-//! What is looked at of a task before its first attempt, and what each of it is to be then (semantics, section 24).
+//! What is looked at of a task before its first attempt, what each of it is to be then, and whether that is a proof (semantics,
+//! section 24).
 
 use crate::domain::{BeforeWork, Digest, StageKey, TaskId};
 use crate::mission::model::{BeforeRule, Check, TaskType};

@@ -9,9 +9,10 @@
 //! | `assumption` | whether an agent says that what it was told does not hold (17) |
 //! | `authority` | words that speak with authority: counted, never taken out (17) |
 //! | `autonomy` | what findings lead to, by severity and autonomy (15) |
-//! | `baseline_checks` | what is looked at of a task before its first attempt (24) |
+//! | `baseline_checks` | what is looked at of a task before its first attempt, and whether that is a proof of the work (24) |
 //! | `calibration` | judges held against people (`quorum calibrate`) |
 //! | `consensus` | what the seats of a panel say together: median, outliers, spread (7) |
+//! | `criteria_verdict` | what the grades of a task's criteria mean, and what they must reach (10) |
 //! | `drift` | how far what an agent says is from what was asked of it (17) |
 //! | `evidence_rules` | what plain facts say about an attempt before any judge is asked (6, preflight) |
 //! | `findings_verdict` | what further stages say (6.7, 15) |
@@ -23,10 +24,9 @@
 //! | `probes` | criteria cut into probes by an agent (10): what it may say, and what is missing of it |
 //! | `protected` | programs and files that judging commands name: what the work is judged by (22) |
 //! | `worker_question` | whether what an agent said instead of working may be a question (5) |
-//! | `rubric` | grading by a rubric: what a judge said, held against the rubric; its bar (10) |
+//! | `rubric_grades` | grading by a rubric: what a judge said, held against the rubric; its bar (10) |
 //! | `tests_changed` | which files of those that work changes are tests (24) |
 //! | `intake_reply` | reading what an agent says about a request for work (16) |
-//! | `verification` | what the grades of a task's criteria mean, and what they must reach (10) |
 //! | `write_intent` | whether a description asks for a file to be written, and for which (6, preflight) |
 
 pub mod assumption;
@@ -35,6 +35,7 @@ pub mod autonomy;
 pub mod baseline_checks;
 pub mod calibration;
 pub mod consensus;
+pub mod criteria_verdict;
 pub mod drift;
 pub mod evidence_rules;
 pub mod findings_verdict;
@@ -46,8 +47,7 @@ pub mod pictures;
 pub mod prior;
 pub mod probes;
 pub mod protected;
-pub mod rubric;
+pub mod rubric_grades;
 pub mod tests_changed;
-pub mod verification;
 pub mod worker_question;
 pub mod write_intent;

@@ -1,4 +1,4 @@
-//! Who may judge a task, and in which order they are asked (semantics, section 8).
+//! Who may judge a task, who takes over from whom, and in which order they are asked (semantics, section 8).
 
 use std::fmt;
 

@@ -281,15 +281,11 @@ impl Worktrees {
     fn take(&self) -> Result<(), WorkError> {
         make(&self.root)?;
         let path = self.root.join("lock");
-        let lock = File::options()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(&path);
+        let lock = File::options().append(true).create(true).open(&path);
         let lock = lock.map_err(WorkError::file("open", &path))?;
-        let end = Instant::now() + LONGEST_GIT;
+        let begin = Instant::now();
         while lock.try_lock().is_err() {
-            if Instant::now() >= end {
+            if begin.elapsed() >= LONGEST_GIT {
                 return Err(refused(
                     "git of an earlier session still works on the worktrees of the run",
                 ));

@@ -1,5 +1,5 @@
 //! Looks at tests that the work changed, between its checks and its judges (semantics, section 24): which is made, in which order,
-//! and what becomes of the work behind them. What they mean is in `stages::tests_changed`.
+//! and what becomes of the work behind them. What they mean is in `stages::changed_and_new_test_files`.
 
 use crate::engine::event_payload::StageReport;
 use crate::engine::job::Job;

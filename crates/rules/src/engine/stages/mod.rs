@@ -7,7 +7,7 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `tests_changed` | tests that the work changed or brought; no stage, but said behind the checks (24) |
+//! | `changed_and_new_test_files` | tests that the work changed or brought; no stage, but said behind the checks (24) |
 //! | `checks` | declared checks: asked for at once, weighed together (6) |
 //! | `evaluation` | what one routed reviewer says (3, 7) |
 //! | `finish_gate` | `verify`: what must hold before a worker may call itself finished (6.3) |
@@ -23,6 +23,7 @@
 //! | `view` | what a stage sees of its task, and what it may say |
 //! | `vision` | screenshots that are looked at by an agent, or measured (6.9) |
 
+mod changed_and_new_test_files;
 mod checks;
 mod evaluation;
 mod finish_gate;
@@ -34,7 +35,6 @@ mod prior;
 mod proof;
 mod red_team;
 mod step;
-mod tests_changed;
 mod verification;
 mod view;
 mod vision;
@@ -43,6 +43,10 @@ use crate::domain::{AgentId, Answer, Cause, Purpose, Stage, StageKey, TaskId};
 use crate::mission::model::Adapter;
 use crate::mission::{Judge, Plan, StagePlan};
 
+pub use changed_and_new_test_files::findings_of_tests;
+pub(super) use changed_and_new_test_files::{
+    accepted as weigh_accepted_tests, sends_back, weigh as weigh_tests,
+};
 pub use checks::FLAKY;
 pub(super) use checks::note_flaky;
 pub(super) use judge::panel_rounds;
@@ -51,8 +55,6 @@ pub use preflight::{asks_what_it_said, nothing_to_do, signs_of_no_work};
 pub(super) use preflight::{lacks_files, untouched};
 pub use prior::prior_points;
 pub(super) use proof::weigh as weigh_proof;
-pub use tests_changed::findings_of_tests;
-pub(super) use tests_changed::{accepted as weigh_accepted_tests, sends_back, weigh as weigh_tests};
 pub(super) use view::{Actor, Next, Request, View, Word, names};
 
 /// Begins a stage, or has it asked once more in this round of its.

@@ -1,12 +1,12 @@
 //! The verification stage: the task's criteria, graded one by one by a judge with a rubric or by plain facts (semantics,
-//! sections 6.6 and 10). What grades mean is said in `judging::verification` and `judging::rubric`.
+//! sections 6.6 and 10). What grades mean is said in `judging::criteria_verdict` and `judging::rubric_grades`.
 
 use crate::domain::{
     Answer, Cause, CriterionGrade, Points, Purpose, RubricReply, Severity, StageKey, Verdict,
 };
 use crate::engine::job::Job;
-use crate::judging::verification::{VerificationDecision, decide};
-use crate::judging::{probes, rubric};
+use crate::judging::criteria_verdict::{VerificationDecision, decide};
+use crate::judging::{probes, rubric_grades};
 use crate::mission::VerificationPlan;
 use crate::mission::model::{OnRefer, Rubric};
 
@@ -63,7 +63,9 @@ pub fn unread(
         (Answer::Probes(found), _) if is_cut => {
             Some(("", probes::fit(view.work().acceptance.len(), found).err()?))
         }
-        (Answer::Grades(reply), Some(rubric)) if !is_cut => Some((unread, rubric::fit(rubric, reply).err()?)),
+        (Answer::Grades(reply), Some(rubric)) if !is_cut => {
+            Some((unread, rubric_grades::fit(rubric, reply).err()?))
+        }
         (Answer::Unreadable { why, .. }, _) => Some((unread, why.clone())),
         _ => Some(("the reply is ", "about something else".to_owned())),
     }
@@ -107,11 +109,11 @@ fn judged(
     reply: &RubricReply,
     speaker: Actor<'_>,
 ) -> Next {
-    let Ok(grades) = rubric::fit(rubric, reply) else {
+    let Ok(grades) = rubric_grades::fit(rubric, reply) else {
         return Next::Wait;
     };
     let bar = view.plan().relieved(view.id, by.bar);
-    let mut decision = rubric::decide(rubric, &grades, reply, bar, by.min_confidence);
+    let mut decision = rubric_grades::decide(rubric, &grades, reply, bar, by.min_confidence);
     let instead = view.fell_back(Purpose::Grade { round: 1 }, speaker.agent);
     decision.findings.extend(instead);
     carry_on(&mut decision.findings, open_points(view, &[&reply.prior]));

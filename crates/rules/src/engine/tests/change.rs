@@ -278,9 +278,9 @@ proptest! {
         if plan_of(&next, &options).selected_ids().next().is_none() {
             return Ok(());
         }
+        let input = change(&next, &options);
         for cut in 1..=simulation.journal.len() {
             let mut changed = Simulation::recovered(plan.clone(), &simulation.journal[..cut]);
-            let input = change(&next, &options);
             prop_assert!(changed.say(&input));
             let mut anew = changed.state.clone();
             anew.derive();

@@ -13,8 +13,8 @@ use super::super::hidden::by_quorum;
 use super::super::merge::{add_all, fault_of_work};
 use super::super::{EXCLUDED, Worktrees};
 use super::carried::{CommitHead, ListedCommit, link_that_leads_out};
+use super::commit_trees::TreeListing;
 use super::files::{CarriedFiles, EXCLUDE, LARGEST, NAME, REFUSED};
-use super::listing::TreeListing;
 use super::{CarriedName, CommitId, GitExchange, init_exact};
 
 /// The longest note of the exchange beside a folder that is read, in bytes.

@@ -11,7 +11,7 @@ use super::super::git::{Git, refused};
 use super::super::merge::link_out;
 use super::super::unmerged::{LINK, leads_out};
 use super::CommitId;
-use super::listing::{LONGEST_TARGET, TreeListing, told};
+use super::commit_trees::{LONGEST_TARGET, TreeListing, told};
 
 /// The longest listing of a tree that is read, in bytes.
 const LONGEST_LISTING: usize = 64 << 20;

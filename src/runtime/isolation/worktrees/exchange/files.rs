@@ -13,7 +13,7 @@ use super::super::Worktrees;
 use super::super::creation::{make, remove};
 use super::super::git::refused;
 use super::super::unmerged::is_git_name;
-use super::listing::MOST_BYTES;
+use super::commit_trees::MOST_BYTES;
 
 /// The file beside a folder with patterns of what git is not to follow there.
 pub const EXCLUDE: &str = "exchange.exclude";

@@ -16,8 +16,8 @@ use super::super::git::Git;
 use super::super::merge::{add_all, fault_of_work};
 use super::super::{BOUNDS, EXCLUDED, Worktrees, base_ref};
 use super::carried::{CommitHead, ListedCommit, link_that_leads_out};
+use super::commit_trees::{TreeFiles, TreeListing, told};
 use super::files::{CarriedFiles, EXCLUDE, LARGEST, NAME, REFUSED};
-use super::listing::{TreeFiles, TreeListing, told};
 use super::{CarriedName, CommitId, GitExchange, init_exact};
 
 /// The index of what lies in the folder of a task, byte by byte.

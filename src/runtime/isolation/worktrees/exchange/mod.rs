@@ -13,7 +13,7 @@
 //! | `carried` | one commit of the exchange, read and looked at |
 //! | `files` | the files that go with a folder |
 //! | `home` | the side of the session: a folder is handed out, and brought home |
-//! | `listing` | what a tree from elsewhere has |
+//! | `commit_trees` | what a tree from elsewhere has |
 //! | `names` | commits and references by their names |
 
 use std::path::{Path, PathBuf};
@@ -27,15 +27,15 @@ use supervisor::files::no_links::scratch_folder;
 use super::creation::{init, is_folder, make_parent, remove, replace};
 use super::git::{Git, failed, refused};
 use super::user_repository::FETCH;
-use listing::MOST_BYTES;
+use commit_trees::MOST_BYTES;
 
 mod away;
 mod carried;
+mod commit_trees;
 mod files;
 mod home;
 #[cfg(test)]
 mod hostile_tests;
-mod listing;
 mod names;
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,4 @@
-//! Where the parts of a repository lie: its folders of git, and the objects that it finds in those of others.
+//! The objects that a repository borrows from others, and the folders of git that a workspace belongs to.
 
 use std::collections::BTreeSet;
 use std::fs;

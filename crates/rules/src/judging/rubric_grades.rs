@@ -8,6 +8,7 @@ use crate::domain::{
 };
 use crate::mission::model::{Criterion, GradeKind, Rubric};
 
+use super::criteria_verdict::{self, VerificationDecision};
 use super::findings_verdict::VERDICTS;
 use super::parser::findings::findings_of;
 use super::parser::form::{read_object, share, wrong};
@@ -15,7 +16,6 @@ use super::parser::json::{Json, plain};
 use super::parser::keys::REASONS;
 use super::parser::prior::answers_in;
 use super::parser::{Quoted, Unparsed};
-use super::verification::{self, VerificationDecision};
 
 /// Findings of one reply that are kept.
 const MOST_FINDINGS: usize = 25;
@@ -126,7 +126,7 @@ pub fn decide(
         .zip(given())
         .any(|(criterion, points)| criterion.required && points == Points::ZERO);
     let sure = points.filter(|_| reply.confidence >= min_confidence);
-    let computed = verification::verdict(sure, failed_required, bar);
+    let computed = criteria_verdict::verdict(sure, failed_required, bar);
     let (verdict, cause) = match (computed.0, reply.verdict) {
         (Verdict::Pass, DeclaredVerdict::Refer) => (Verdict::Refer, Some(Cause::Confidence)),
         (Verdict::Pass, DeclaredVerdict::Fail) => (Verdict::Fail, Some(Cause::Score)),
