@@ -637,7 +637,10 @@ impl ReferenceModel {
                     _ => QualityFlag::BelowThreshold,
                 });
             }
-            Event::Task(task, TaskEvent::AcceptanceAnswered { .. }) => {
+            Event::Task(task, TaskEvent::AcceptanceAnswered { reason, .. }) => {
+                if reason.is_some() {
+                    self.fell(state, *task);
+                }
                 let seen = &mut self.tasks[task.index()];
                 assert!(
                     seen.status == Status::Done && seen.forced.is_some() && !seen.answered,
@@ -785,6 +788,8 @@ impl ReferenceModel {
                 self.accepted_for(state, *task, files, checks);
             }
             Event::Run(RunEvent::WorkRequested(RunWork::Delivery { merge })) => {
+                // It is tried anew, whatever kept it before.
+                self.not_merged = false;
                 assert_eq!(*merge, self.conditions(state) == [OutcomeClass::Ok], "{event:?}");
             }
             Event::Run(RunEvent::WorkDelivered(delivery)) => self.not_merged = delivery.why.is_some(),

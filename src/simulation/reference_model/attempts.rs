@@ -408,6 +408,9 @@ impl ReferenceModel {
         if to == Status::Assigned && seen.attempt == 0 {
             seen.tries = 1;
             seen.begin(1);
+        } else if to == Status::Assigned && (seen.attempt, seen.turn) == (1, 0) && !seen.begins_green {
+            // It was sent back before it began, and is looked at anew.
+            (seen.before, seen.noted) = (None, None);
         }
         // Nobody answered: the reviewers are asked again, and everything before them is looked at again.
         let unanswered = seen.open_approval.take().is_some();

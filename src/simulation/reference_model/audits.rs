@@ -333,17 +333,19 @@ impl ReferenceModel {
                 ..Reopened::default()
             });
         }
-        // What has begun goes on; what has not waits for it. Whoever needs what a fixup mended needs the fixup.
+        self.fell(state, task);
+        nodes.iter().for_each(|node| self.fell(state, *node));
+    }
+
+    /// What has begun goes on; what has not waits for it. Whoever needs what a fixup mended needs the fixup.
+    pub(super) fn fell(&mut self, state: &State, task: TaskId) {
         let mended = self.tasks[task.index()].fixup_of;
-        for fell in [Some(task), mended]
-            .into_iter()
-            .flatten()
-            .chain(nodes.iter().copied())
-        {
+        for fell in [Some(task), mended].into_iter().flatten() {
             for on_it in state.plan.dependents.of(fell) {
                 let seen = &mut self.tasks[on_it.index()];
+                let has_begun = seen.attempt > 1 || self.started.iter().any(|turn| turn.task == *on_it);
                 let is_ended = matches!(seen.status, Status::Done | Status::Failed);
-                if !is_ended && seen.status != Status::Pending {
+                if has_begun && !is_ended && seen.status != Status::Pending {
                     seen.goes_on.insert(fell);
                 }
             }

@@ -11,10 +11,9 @@ impl State {
     /// Whether the checks of the task are to be looked at before its first turn.
     pub(crate) fn must_look_before(&self, id: TaskId) -> bool {
         let task = self.task(id);
-        let has_begun = task.attempt.number > 1 || task.attempt.turn > 0;
         // Whoever mends a task begins with what that began with.
         task.course.baseline.is_none()
-            && !has_begun
+            && !task.attempt.has_begun()
             && self.plan.mended_by(id).is_none()
             && is_wanted(&self.plan, id)
     }

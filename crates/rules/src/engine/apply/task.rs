@@ -9,8 +9,8 @@ use crate::engine::no_progress::signature;
 use crate::engine::quality_flag::Mark;
 use crate::engine::stages::FLAKY;
 use crate::engine::state::{
-    APPROVED, ApprovalDecision, Attempt, BelowBar, Course, End, Feedback, Hold, HumanDecision, Lifecycle,
-    Reopened, Streak, TaskState,
+    APPROVED, ApprovalDecision, Attempt, BelowBar, Course, End, Evidence, Feedback, Hold, HumanDecision,
+    Lifecycle, Reopened, Streak, TaskState,
 };
 
 /// How many rounds of feedback a task carries along; older ones are in the journal.
@@ -216,6 +216,10 @@ impl TaskState {
         self.lifecycle = std::mem::take(&mut self.lifecycle).next(to, phase, end);
         if to == Status::Assigned && self.attempt.number == 0 {
             self.plan_attempt(1, AttemptKind::Execute);
+        } else if to == Status::Assigned && !self.attempt.has_begun() && !self.consent.begins_green {
+            // It was sent back before it began: its checks and its files are looked at anew.
+            (self.course.baseline, self.course.first) = (None, None);
+            self.course.evidence = Evidence::default();
         }
         if to.is_terminal() {
             self.work.turn = None;

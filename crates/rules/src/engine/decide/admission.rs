@@ -61,15 +61,10 @@ impl<'a> Admission<'a> {
     pub fn admits(&self, id: TaskId, work: Work) -> bool {
         let (state, plan) = (self.state, self.state.plan.task(id));
         let taken = self.by_agent.get(&plan.agent).copied().unwrap_or(0);
-        let lacks = || {
-            state
-                .first_unmet(id)
-                .filter(|lacked| *lacked != Prerequisite::Agreement)
-        };
         self.is_open()
             && !(plan.exclusive && self.slots > 0)
             && state.queues.ready.has_room_for(plan.agent, taken)
-            && (work == Work::Begun || state.may_begin(id) && lacks().is_none())
+            && (work == Work::Begun || state.may_begin(id) && !lacks(state, id))
     }
 
     pub fn take(&mut self, id: TaskId) {
@@ -163,7 +158,31 @@ pub fn begin(draft: &mut Draft<'_>) {
 /// Starts the first turn where nothing is to be written for it before; else that is the next thing to be done.
 pub fn start_turn(draft: &mut Draft<'_>) {
     let state = draft.state;
-    if !state.gets_prompt(draft.id) && !state.must_note(draft.id) && !state.baseline_is_near(draft.id) {
+    if !state.gets_prompt(draft.id) && may_start(state, draft.id) && !goes_back(draft) {
         turns::start_turn(draft, Prompt::default());
     }
+}
+
+/// Whether a turn of a task that has a slot may start. A halted run starts no task, but what has started may finish its
+/// attempts. And none begins while it is not known whether what was accepted stands.
+pub fn may_start(state: &State, id: TaskId) -> bool {
+    state.phase == RunPhase::Running
+        && !state.is_held()
+        && !state.must_note(id)
+        && !state.baseline_is_near(id)
+}
+
+/// Sends back a task that has a slot and has not begun, where something that it needs was withdrawn meanwhile. Whether it does.
+pub fn goes_back(draft: &mut Draft<'_>) -> bool {
+    let goes = !draft.task.attempt.has_begun() && lacks(draft.state, draft.id);
+    if goes {
+        draft.enter_because(Status::Pending, "what it needs does not stand any more");
+    }
+    goes
+}
+
+/// Whether a task lacks anything but the agreement that is asked for where it begins.
+fn lacks(state: &State, id: TaskId) -> bool {
+    let lacked = state.first_unmet(id);
+    lacked.is_some_and(|lacked| lacked != Prerequisite::Agreement)
 }

@@ -13,26 +13,22 @@ use crate::mission::model::AgentMiddleware;
 
 use super::conclude;
 use super::draft::Draft;
-use super::{budget, deferral, evidence, notify, side_effects, worker_questions};
+use super::{admission, budget, deferral, evidence, notify, side_effects, worker_questions};
 
 /// The prompt of the next turn is written: the turn may start.
 pub fn prompt_ready(state: &State, prompt: Prompt) -> Vec<Event> {
     let turn = prompt.turn;
-    // A halted run starts no task, but what has started may finish its attempts.
-    // And none begins while it is not known whether what was accepted stands.
-    let is_held = state.must_note(turn.task)
-        || state.phase != RunPhase::Running
-        || state.is_held()
-        || state.task(turn.task).is_looked_at_before()
-        || state.baseline_is_near(turn.task);
-    if !state.waits_for_turn(turn) || is_held {
+    let is_looked_at = state.task(turn.task).is_looked_at_before();
+    if !state.waits_for_turn(turn) || is_looked_at || !admission::may_start(state, turn.task) {
         return Vec::new();
     }
     if let Some(events) = budget::holds_back(state, turn) {
         return events;
     }
     let mut draft = Draft::new(state, turn.task);
-    start_turn(&mut draft, prompt);
+    if !admission::goes_back(&mut draft) {
+        start_turn(&mut draft, prompt);
+    }
     draft.into_events()
 }
 

@@ -54,6 +54,11 @@ pub enum BelowBar {
 }
 
 impl Attempt {
+    /// Whether the task has had a turn.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.number > 1 || self.turn > 0
+    }
+
     /// The agent goes on in the same attempt, told what its finish gate misses.
     pub(crate) fn nudge(&mut self, compilation: bool, others: bool, missing: &[Finding]) {
         self.nudged.compilation += u32::from(compilation);

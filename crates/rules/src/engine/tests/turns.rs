@@ -253,3 +253,93 @@ fn a_turn_that_waited_for_a_look_begins_where_the_look_is_called_off() {
         assert_eq!(statuses(&simulation.state), [a, Status::Done], "{way}");
     }
 }
+
+/// Red before the work; its judge gives the first task 20 points.
+fn red_and_poor(state: &State, effect: &Effect) -> Response {
+    match effect {
+        Effect::Job {
+            job: Job::Baseline, ..
+        } => Response::Before(0),
+        Effect::Ask { id, .. } if id.task == TaskId(0) => Response::Score(20),
+        effect => good(state, effect),
+    }
+}
+
+/// Performs what is to be done until an effect is the next, and has it wait.
+fn wait_before(simulation: &mut Simulation, wanted: impl Fn(&Effect) -> bool) -> usize {
+    for _ in 0..1_000 {
+        if let Some(at) = simulation.todo.iter().position(&wanted) {
+            return at;
+        }
+        simulation.perform(0, &mut |state, effect| red_and_poor(state, effect));
+    }
+    panic!("nobody asks for it");
+}
+
+/// Semantics, section 24: what has a slot and has not begun goes back when the work that it builds on is refused.
+#[test]
+fn what_has_not_begun_goes_back_when_what_it_builds_on_is_refused() {
+    let check = "review: none, expectations: [{type: script, command: x}]";
+    let of_b = |effect: &Effect| matches!(effect, Effect::Job { turn, job: Job::Baseline } if turn.task == TaskId(1));
+    let prompt_of_b =
+        |effect: &Effect| matches!(effect, Effect::PreparePrompt(turn) if turn.task == TaskId(1));
+    for (is_looked_at, agent) in [(true, "w"), (true, "mute"), (false, "w")] {
+        let yaml = mission(
+            "",
+            &format!("  - {{title: a, assignTo: w, maxAttempts: 1}}\n  - {{title: b, assignTo: {agent}, dependsOn: [a], {check}}}\n"),
+        )
+        .replace("agents:\n", "agents:\n  mute: {run: [x], input: none}\n");
+        let mut simulation = Simulation::new(&yaml, options());
+        simulation.asks_before = true;
+        let at = wait_before(&mut simulation, of_b);
+        if !is_looked_at {
+            simulation.perform(at, &mut |state, effect| red_and_poor(state, effect));
+            wait_before(&mut simulation, prompt_of_b);
+        }
+        simulation.feed(&says(Command::AnswerAcceptance {
+            task: TaskId(0),
+            attempt: 1,
+            refused: Some("no".to_owned()),
+        }));
+        simulation.run(red_and_poor);
+        assert_eq!(
+            statuses(&simulation.state),
+            [Status::Failed, Status::Failed],
+            "{is_looked_at} {agent}"
+        );
+        let turns = simulation.turns.iter().filter(|turn| turn.task == TaskId(1));
+        assert_eq!(turns.count(), 0, "{is_looked_at} {agent}");
+    }
+}
+
+/// Semantics, section 6.10: nothing begins before it is known whether what was accepted stands, whoever is told nothing either.
+#[test]
+fn nothing_begins_during_an_audit_when_its_look_ends() {
+    let check = "review: none, expectations: [{type: script, command: x}]";
+    let of_b = |effect: &Effect| matches!(effect, Effect::Job { turn, job: Job::Baseline } if turn.task == TaskId(1));
+    for agent in ["w", "mute"] {
+        let yaml = mission(
+            "stages: [{name: lint, command: x}]\n",
+            &format!("  - {{title: a, assignTo: w, {check}}}\n  - {{title: b, assignTo: {agent}, dependsOn: [a], review: none}}\n"),
+        )
+        .replace("agents:\n", "agents:\n  mute: {run: [x], input: none}\n");
+        let mut killed = Simulation::new(&yaml, options());
+        killed.asks_before = true;
+        wait_before(&mut killed, of_b);
+        let mut simulation = Simulation {
+            asks_before: true,
+            ..Simulation::recovered(plan_of(&yaml, &options()), &killed.journal)
+        };
+        simulation.resume();
+        assert!(simulation.state.audit.out, "{agent}");
+        let look = simulation.todo.iter().position(of_b).unwrap();
+        simulation.perform(look, &mut |state, effect| red_and_poor(state, effect));
+        assert!(simulation.running().is_empty(), "{agent}");
+        simulation.run(red_and_poor);
+        assert_eq!(
+            statuses(&simulation.state),
+            [Status::Done, Status::Done],
+            "{agent}"
+        );
+    }
+}
