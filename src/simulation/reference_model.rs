@@ -148,10 +148,12 @@ struct Seen {
     looked_before: bool,
     /// Whether a person let the task begin although a check was green that is to be red.
     begins_green: bool,
+    /// Whether something that it needs was withdrawn before its first turn.
+    outdated: bool,
     /// Whether the work was accepted by checks of which nobody knows what they said before.
     baseline_unknown: bool,
-    /// Why a person is asked, and for which approval gate.
-    reason: Option<(WaitingReason, Option<String>)>,
+    /// Why a person is asked, for which approval gate, and whether a check was green that is to be red.
+    reason: Option<(WaitingReason, Option<String>, bool)>,
     /// Approvals that were given for the next start.
     agreed: Vec<Option<String>>,
     /// The wait for a limit to reset or for the next attempt: its reason, and the tries that it counts.
@@ -671,7 +673,7 @@ impl ReferenceModel {
                 );
                 seen.asked = *number;
                 seen.open_approval = Some(*number);
-                seen.reason = Some((*reason, gate.clone()));
+                seen.reason = Some((*reason, gate.clone(), *cause == Some(Cause::Vacuous)));
                 seen.for_judges = matches!(
                     cause,
                     Some(Cause::GateError | Cause::NoReviewer | Cause::Unstable)
@@ -688,8 +690,9 @@ impl ReferenceModel {
                 seen.escalated = false;
                 assert_eq!(open, Some(*number), "answered twice or never asked: {event:?}");
                 match seen.reason.take().filter(|_| resolution == "approved") {
-                    Some((WaitingReason::Approval, gate)) => seen.agreed.push(gate),
-                    Some((WaitingReason::SideEffects, _)) => seen.allowed = true,
+                    Some((WaitingReason::Approval, _, true)) => seen.begins_green = !seen.outdated,
+                    Some((WaitingReason::Approval, gate, _)) => seen.agreed.push(gate),
+                    Some((WaitingReason::SideEffects, ..)) => seen.allowed = true,
                     _ => {}
                 }
             }
@@ -1059,6 +1062,17 @@ impl Seen {
     /// Something that it should have shown was not shown.
     fn unverified(&self) -> bool {
         self.not_judged || self.gate_met == Some(false)
+    }
+
+    /// What was looked at before its first turn is of what does not stand any more, unless it has begun (section 24).
+    fn outdate(&mut self) {
+        if self.attempt > 1 || self.turn > 0 {
+            return;
+        }
+        (self.outdated, self.begins_green) = (true, false);
+        if self.status != Status::Assigned {
+            (self.before, self.noted) = (None, None);
+        }
     }
 
     fn begin(&mut self, attempt: u32) {

@@ -408,9 +408,11 @@ impl ReferenceModel {
         if to == Status::Assigned && seen.attempt == 0 {
             seen.tries = 1;
             seen.begin(1);
-        } else if to == Status::Assigned && (seen.attempt, seen.turn) == (1, 0) && !seen.begins_green {
-            // It was sent back before it began, and is looked at anew.
-            (seen.before, seen.noted) = (None, None);
+        }
+        if to == Status::Assigned {
+            seen.outdated = false;
+        } else if seen.outdated || to == Status::Pending && matches!(from, Status::Done | Status::Failed) {
+            seen.outdate();
         }
         // Nobody answered: the reviewers are asked again, and everything before them is looked at again.
         let unanswered = seen.open_approval.take().is_some();
@@ -496,11 +498,17 @@ impl ReferenceModel {
                 seen.without.remove(&task);
             }
         }
+        let mut without: Vec<TaskId> = state.plan.dependents.of(task).to_vec();
         for hold in state.plan.barriers_after.of(task) {
             self.holds[hold.index()].1 = Standing::Ahead;
+            without.extend(&state.plan.barrier(*hold).blocks);
         }
         for gate in state.plan.gates_after.of(task) {
             self.gates[gate.index()] = (None, false);
+            without.extend(&state.plan.gate(*gate).blocks);
+        }
+        for id in without {
+            self.tasks[id.index()].outdate();
         }
     }
 }

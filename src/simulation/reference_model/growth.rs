@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use rules::domain::{FailureMode, Status, TaskId};
-use rules::engine::{MissionChange, State, Way};
+use rules::engine::{Event, MissionChange, RunEvent, State, Way, apply};
 use rules::mission::model::{CoordinationMiddleware, OnExhausted};
 use rules::mission::{Addition, Part, Plan, migrate_plan};
 
@@ -36,6 +36,17 @@ impl ReferenceModel {
         }
         for gate in &change.gates {
             self.gates[gate.index()] = (None, false);
+        }
+        let mut changed = state.clone();
+        apply(
+            &mut changed,
+            &Event::Run(RunEvent::MissionChanged(Box::new(change.clone()))),
+        );
+        for task in state.plan.task_ids() {
+            let seen = &mut self.tasks[task.index()];
+            if change.changed.contains(&task) || seen.before.is_some() && changed.lacks(task) {
+                seen.outdate();
+            }
         }
         self.tasks.resize_with(plan.tasks.len(), Seen::default);
         self.gates.resize_with(plan.gates.len(), Default::default);

@@ -43,6 +43,12 @@ pub fn change_plan(state: &mut State, change: &MissionChange) {
     }
     state.plan = plan;
     state.derive();
+    // It was looked at when it lacked nothing.
+    let lacks = |id: &TaskId| state.task(*id).course.baseline.is_some() && state.lacks(*id);
+    let lacking: Vec<TaskId> = state.plan.task_ids().filter(lacks).collect();
+    for id in change.changed.iter().copied().chain(lacking) {
+        state.task_mut(id).outdate();
+    }
 }
 
 /// The part of the sums that one task adds.

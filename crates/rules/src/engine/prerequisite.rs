@@ -36,6 +36,12 @@ impl State {
         self.unmet(id, 0).next().map(|(_, prerequisite)| prerequisite)
     }
 
+    /// Whether a task lacks anything but the agreement that is asked for where it begins.
+    pub fn lacks(&self, id: TaskId) -> bool {
+        let lacked = self.first_unmet(id);
+        lacked.is_some_and(|lacked| lacked != Prerequisite::Agreement)
+    }
+
     /// A task is not ready: it has no place in the queue, watches nothing, and nobody is asked to agree to it.
     pub fn is_not_ready(&mut self, id: TaskId) {
         let plan = self.plan.task(id);
@@ -88,6 +94,7 @@ pub fn met_for(state: &mut State, id: TaskId, prerequisite: Prerequisite) {
 /// Something that tasks had is not there any more, or they need something more: whoever waits already comes to it in time.
 pub fn withdrawn(state: &mut State, ids: &[TaskId]) {
     for id in ids {
+        state.task_mut(*id).outdate();
         match state.queues.watchers.entry(*id) {
             Some((lacked, _)) if lacked != Prerequisite::Agreement => {
                 state.queues.watchers.watch(*id, lacked, 0);

@@ -149,6 +149,21 @@ impl TaskState {
         }));
     }
 
+    /// Something that the task needs was withdrawn, or it is another one in a changed mission. Where the task has not begun, what was
+    /// looked at before its first turn, and a person's word about that, are of what does not stand any more (section 24).
+    /// One that has a slot is looked at still: it goes back first.
+    pub fn outdate(&mut self) {
+        if self.attempt.has_begun() {
+            return;
+        }
+        self.course.outdated = true;
+        self.consent.begins_green = false;
+        if self.status() != Status::Assigned {
+            (self.course.baseline, self.course.first) = (None, None);
+            self.course.evidence = Evidence::default();
+        }
+    }
+
     /// Closes the question to a person: it is answered.
     fn resolve(&mut self, number: u32, approved: bool) {
         self.consent.answers.push(ApprovalDecision { number, approved });
@@ -161,7 +176,7 @@ impl TaskState {
         };
         match waiting.reason {
             WaitingReason::Approval if waiting.cause == Some(Cause::Vacuous) => {
-                self.consent.begins_green = true;
+                self.consent.begins_green = !self.course.outdated;
             }
             WaitingReason::Approval => self.consent.agreed.push(waiting.gate),
             WaitingReason::SideEffects => self.consent.allowed_again = true,
@@ -199,7 +214,8 @@ impl TaskState {
         }
         // A result that is withdrawn, and a request that nobody answered, take earlier agreement along.
         let withdrawn = self.hold().is_some() && to == Status::Pending;
-        if self.status().is_terminal() || withdrawn {
+        let ended = self.status().is_terminal();
+        if ended || withdrawn {
             self.consent.agreed = Vec::new();
             self.consent.allowed_again = false;
             // What it left out stays left out while it is judged once more.
@@ -216,10 +232,11 @@ impl TaskState {
         self.lifecycle = std::mem::take(&mut self.lifecycle).next(to, phase, end);
         if to == Status::Assigned && self.attempt.number == 0 {
             self.plan_attempt(1, AttemptKind::Execute);
-        } else if to == Status::Assigned && !self.attempt.has_begun() && !self.consent.begins_green {
-            // It was sent back before it began: its checks and its files are looked at anew.
-            (self.course.baseline, self.course.first) = (None, None);
-            self.course.evidence = Evidence::default();
+        }
+        if to == Status::Assigned {
+            self.course.outdated = false;
+        } else if self.course.outdated || ended && to == Status::Pending {
+            self.outdate();
         }
         if to.is_terminal() {
             self.work.turn = None;

@@ -13,7 +13,7 @@ use crate::engine::event::{Event, TaskEvent};
 use crate::engine::event_payload::DeferralReason;
 use crate::engine::fact::Prompt;
 use crate::engine::job::Job;
-use crate::engine::state::{Prerequisite, RunPhase, State};
+use crate::engine::state::{RunPhase, State};
 
 use super::draft::Draft;
 use super::{after_baseline, deferral, outgoing, pipeline, turns};
@@ -64,7 +64,7 @@ impl<'a> Admission<'a> {
         self.is_open()
             && !(plan.exclusive && self.slots > 0)
             && state.queues.ready.has_room_for(plan.agent, taken)
-            && (work == Work::Begun || state.may_begin(id) && !lacks(state, id))
+            && (work == Work::Begun || state.may_begin(id) && !state.lacks(id))
     }
 
     pub fn take(&mut self, id: TaskId) {
@@ -172,17 +172,13 @@ pub fn may_start(state: &State, id: TaskId) -> bool {
         && !state.baseline_is_near(id)
 }
 
-/// Sends back a task that has a slot and has not begun, where something that it needs was withdrawn meanwhile. Whether it does.
+/// Sends back a task that has a slot and has not begun, where something that it needs was withdrawn meanwhile, also
+/// where it is there again. Whether it does.
 pub fn goes_back(draft: &mut Draft<'_>) -> bool {
-    let goes = !draft.task.attempt.has_begun() && lacks(draft.state, draft.id);
+    let is_outdated = draft.task.course.outdated || draft.state.lacks(draft.id);
+    let goes = !draft.task.attempt.has_begun() && is_outdated;
     if goes {
         draft.enter_because(Status::Pending, "what it needs does not stand any more");
     }
     goes
-}
-
-/// Whether a task lacks anything but the agreement that is asked for where it begins.
-fn lacks(state: &State, id: TaskId) -> bool {
-    let lacked = state.first_unmet(id);
-    lacked.is_some_and(|lacked| lacked != Prerequisite::Agreement)
 }

@@ -79,6 +79,9 @@ pub fn voided(state: &State, voided: &VoidedStage) -> Vec<Event> {
 /// check that is to fail before the work does not, the mission is wrong about its own check, and a person
 /// decides whether the work begins.
 pub fn ended(draft: &mut Draft<'_>) {
+    if admission::goes_back(draft) {
+        return;
+    }
     if draft.plan().rules.extent == Extent::Baselines {
         let why = "what its checks say was all that was asked for";
         draft.enter_because(Status::Pending, why);

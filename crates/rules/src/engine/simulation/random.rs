@@ -148,6 +148,7 @@ pub fn random_mission(random: &mut Random) -> String {
             "",
             "",
             ", expectations: [{type: test, command: x}, {type: script, command: y}]",
+            ", expectations: [{type: script, command: y, before: red}]",
             ", expectations: [{type: llm_review, criteria: c}]",
             ", expectations: [{type: test, command: x, reruns: 2}, {type: llm_review, criteria: c, reviewers: 2}]",
             match judges {

@@ -134,6 +134,9 @@ pub struct Course {
     pub baseline: Option<Box<Baseline>>,
     /// The record of files before its first turn. It is kept when all begins anew.
     pub first: Option<Box<FirstNoted>>,
+    /// Whether what was looked at before the first turn is to be looked at anew, because something that the task needs
+    /// was withdrawn (section 24).
+    pub outdated: bool,
     /// Whether the work was sent back once for tests that it changed. It is kept when all begins anew.
     pub told_of_tests: bool,
     /// The probes that an agent cut the criteria into.

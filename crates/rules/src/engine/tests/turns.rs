@@ -1,6 +1,6 @@
 //! Turns: how long a refused request waits, and what may not be spoken to once more.
 
-use crate::domain::{FailureClass, Purpose, Status, TaskId, Timestamp, WaitingReason};
+use crate::domain::{BeforeWork, FailureClass, Purpose, Status, TaskId, Timestamp, WaitingReason};
 use crate::engine::{
     Asked, Command, Effect, Event, Fact, HoldEvent, Job, RunEvent, State, ToolCalls, TurnEnd, TurnEvent,
     TurnFiles,
@@ -276,31 +276,45 @@ fn wait_before(simulation: &mut Simulation, wanted: impl Fn(&Effect) -> bool) ->
     panic!("nobody asks for it");
 }
 
+/// Two tasks of which the second builds on the first, with their keys, and a worker that is told nothing beside the others.
+fn one_on_another(settings: &str, first: &str, second: &str) -> String {
+    let tasks =
+        format!("  - {{title: a, assignTo: w, {first}}}\n  - {{title: b, dependsOn: [a], {second}}}\n");
+    mission(settings, &tasks).replace("agents:\n", "agents:\n  mute: {run: [x], input: none}\n")
+}
+
+const CHECK: &str = "review: none, expectations: [{type: script, command: x}]";
+
+fn look_of_b(effect: &Effect) -> bool {
+    matches!(effect, Effect::Job { turn, job: Job::Baseline } if turn.task == TaskId(1))
+}
+
+fn prompt_of_b(effect: &Effect) -> bool {
+    matches!(effect, Effect::PreparePrompt(turn) if turn.task == TaskId(1))
+}
+
+/// A person refuses the work of the first task after all.
+fn refuse(simulation: &mut Simulation) {
+    simulation.feed(&says(Command::AnswerAcceptance {
+        task: TaskId(0),
+        attempt: 1,
+        refused: Some("no".to_owned()),
+    }));
+}
+
 /// Semantics, section 24: what has a slot and has not begun goes back when the work that it builds on is refused.
 #[test]
 fn what_has_not_begun_goes_back_when_what_it_builds_on_is_refused() {
-    let check = "review: none, expectations: [{type: script, command: x}]";
-    let of_b = |effect: &Effect| matches!(effect, Effect::Job { turn, job: Job::Baseline } if turn.task == TaskId(1));
-    let prompt_of_b =
-        |effect: &Effect| matches!(effect, Effect::PreparePrompt(turn) if turn.task == TaskId(1));
     for (is_looked_at, agent) in [(true, "w"), (true, "mute"), (false, "w")] {
-        let yaml = mission(
-            "",
-            &format!("  - {{title: a, assignTo: w, maxAttempts: 1}}\n  - {{title: b, assignTo: {agent}, dependsOn: [a], {check}}}\n"),
-        )
-        .replace("agents:\n", "agents:\n  mute: {run: [x], input: none}\n");
+        let yaml = one_on_another("", "maxAttempts: 1", &format!("assignTo: {agent}, {CHECK}"));
         let mut simulation = Simulation::new(&yaml, options());
         simulation.asks_before = true;
-        let at = wait_before(&mut simulation, of_b);
+        let at = wait_before(&mut simulation, look_of_b);
         if !is_looked_at {
             simulation.perform(at, &mut |state, effect| red_and_poor(state, effect));
             wait_before(&mut simulation, prompt_of_b);
         }
-        simulation.feed(&says(Command::AnswerAcceptance {
-            task: TaskId(0),
-            attempt: 1,
-            refused: Some("no".to_owned()),
-        }));
+        refuse(&mut simulation);
         simulation.run(red_and_poor);
         assert_eq!(
             statuses(&simulation.state),
@@ -312,27 +326,67 @@ fn what_has_not_begun_goes_back_when_what_it_builds_on_is_refused() {
     }
 }
 
+/// Semantics, section 24: a person's word that work begins although its check is green is for what it builds on. When that is
+/// withdrawn before the first turn, the check is looked at anew.
+#[test]
+fn a_word_that_work_begins_green_lapses_with_what_it_builds_on() {
+    let to_be_red = "assignTo: w, review: none, expectations: [{type: script, command: x, before: red}]";
+    let yaml = one_on_another("", "review: none", to_be_red);
+    let approve = |simulation: &mut Simulation| simulation.feed(&says(Command::approve(TaskId(1), 1)));
+    let redo = |simulation: &mut Simulation| assert!(simulation.say(&Fact::Redo(TaskId(0))));
+    for word_first in [true, false] {
+        for is_redone in [true, false] {
+            let mut simulation = Simulation::new(&yaml, options());
+            simulation.asks_before = true;
+            let look = wait_before(&mut simulation, look_of_b);
+            simulation.perform(look, &mut |_, _| Response::Before(1));
+            simulation.run(red_and_poor);
+            if word_first {
+                approve(&mut simulation);
+            }
+            if is_redone {
+                redo(&mut simulation);
+            }
+            if !word_first {
+                approve(&mut simulation);
+            }
+            simulation.resume();
+            simulation.run(red_and_poor);
+            let seen = (word_first, is_redone);
+            assert_eq!(statuses(&simulation.state), [Status::Done; 2], "{seen:?}");
+            let b = simulation.state.task(TaskId(1));
+            assert_eq!(
+                (b.consent.begins_green, b.consent.asked),
+                (!is_redone, 1),
+                "{seen:?}"
+            );
+            let said = b.course.baseline.as_deref().unwrap().checks[0].before;
+            let expected = if is_redone {
+                BeforeWork::Red
+            } else {
+                BeforeWork::Green
+            };
+            assert_eq!(said, expected, "{seen:?}");
+        }
+    }
+}
+
 /// Semantics, section 6.10: nothing begins before it is known whether what was accepted stands, whoever is told nothing either.
 #[test]
 fn nothing_begins_during_an_audit_when_its_look_ends() {
-    let check = "review: none, expectations: [{type: script, command: x}]";
-    let of_b = |effect: &Effect| matches!(effect, Effect::Job { turn, job: Job::Baseline } if turn.task == TaskId(1));
     for agent in ["w", "mute"] {
-        let yaml = mission(
-            "stages: [{name: lint, command: x}]\n",
-            &format!("  - {{title: a, assignTo: w, {check}}}\n  - {{title: b, assignTo: {agent}, dependsOn: [a], review: none}}\n"),
-        )
-        .replace("agents:\n", "agents:\n  mute: {run: [x], input: none}\n");
+        let lint = "stages: [{name: lint, command: x}]\n";
+        let yaml = one_on_another(lint, CHECK, &format!("assignTo: {agent}, review: none"));
         let mut killed = Simulation::new(&yaml, options());
         killed.asks_before = true;
-        wait_before(&mut killed, of_b);
+        wait_before(&mut killed, look_of_b);
         let mut simulation = Simulation {
             asks_before: true,
             ..Simulation::recovered(plan_of(&yaml, &options()), &killed.journal)
         };
         simulation.resume();
         assert!(simulation.state.audit.out, "{agent}");
-        let look = simulation.todo.iter().position(of_b).unwrap();
+        let look = simulation.todo.iter().position(look_of_b).unwrap();
         simulation.perform(look, &mut |state, effect| red_and_poor(state, effect));
         assert!(simulation.running().is_empty(), "{agent}");
         simulation.run(red_and_poor);
