@@ -129,6 +129,24 @@ fn a_live_run_takes_the_answer_and_what_waits_for_refused_work_does_not_start() 
 }
 
 #[test]
+fn a_live_run_begins_no_work_whose_checks_it_looks_at_when_what_that_builds_on_is_refused() {
+    let look = "echo > started; while ! test -e go; do sleep 0.02; done; test -e after.txt";
+    let workspace = Mission::new()
+        .worker("cat > /dev/null; echo x > \"$QUORUM_TASK.txt\"; echo done")
+        .judge("judge", &["Poor.\nSCORE: 41"])
+        .task("weak", |task| task.files(["weak.txt"]).attempts(1))
+        .task("after", |task| task.unreviewed().needs("weak").check(look))
+        .workspace();
+    let run = workspace.start(&["run", "--run-id", "r1", "--json"]);
+    wait_for_file(&workspace.path("started"));
+    workspace.quorum(&["reject", "r1.0.r1", "--reason", "not good"]).exits(0);
+    workspace.write("go", "");
+    let document = run.finish().exits(3).json();
+    assert_eq!(task(&document, "after")["failure"]["mode"], "cascade");
+    assert!(!workspace.exists("after.txt"));
+}
+
+#[test]
 fn an_agent_of_the_run_answers_nothing_about_it() {
     let workspace = Mission::new()
         .worker("cat > /dev/null; echo x > weak.txt; echo done")

@@ -177,6 +177,25 @@ fn a_check_that_is_to_fail_before_the_work_and_passes_is_a_persons() {
 }
 
 #[test]
+fn a_yes_to_a_green_check_lapses_when_what_the_work_builds_on_is_done_again() {
+    let wrong = json!({"type": "script", "command": "test -e made.txt", "before": "red"});
+    // It does what was to be done; the second time it undoes it.
+    let base = "if test -e made.txt; then rm made.txt; else echo > made.txt; fi; date +%N > base.txt";
+    for says_yes in [true, false] {
+        let mission = one(|task| task.expects(wrong.clone()).needs("base")).agent("base", base);
+        let workspace =
+            mission.task("base", |task| task.by("base").files(["base.txt"]).unreviewed()).workspace();
+        let document = workspace.run_json(8, &[]);
+        if says_yes {
+            workspace.quorum(&["approve", &approval(&document)]).exits(0);
+        }
+        let document = workspace.resume_json(0, &["--redo", "base"]);
+        assert_eq!(flagged(&document), ("clean", ""), "{says_yes}");
+        assert_eq!(task(&document, "work")["proof"]["red"], 1, "{says_yes}");
+    }
+}
+
+#[test]
 fn tests_that_are_to_pass_before_and_after_are_left_out_where_they_did_not() {
     let gate = json!({"passToPass": ["a", "broken"], "testCommand": "test -e {test}"});
     let mission = one(|task| task.set("verify", gate).check("test -e made.txt"));
