@@ -148,6 +148,8 @@ struct Seen {
     looked_before: bool,
     /// Whether a person let the task begin although a check was green that is to be red.
     begins_green: bool,
+    /// Whether it has had a turn.
+    has_begun: bool,
     /// Whether something that it needs was withdrawn before its first turn.
     outdated: bool,
     /// Whether the work was accepted by checks of which nobody knows what they said before.
@@ -355,7 +357,7 @@ impl ReferenceModel {
                 );
                 seen.turn += 1;
                 seen.gate.clear();
-                seen.in_flight = true;
+                (seen.in_flight, seen.has_begun) = (true, true);
                 let twice = seen.acted && state.plan.task(turn.task).side_effects;
                 assert!(
                     !twice || seen.allowed,
@@ -1066,7 +1068,7 @@ impl Seen {
 
     /// What was looked at before its first turn is of what does not stand any more, unless it has begun (section 24).
     fn outdate(&mut self) {
-        if self.attempt > 1 || self.turn > 0 {
+        if self.has_begun {
             return;
         }
         (self.outdated, self.begins_green) = (true, false);
@@ -1095,6 +1097,7 @@ impl Seen {
             sent_back: self.sent_back,
             conflicts: self.conflicts,
             before: self.before.take(),
+            has_begun: self.has_begun,
             begins_green: self.begins_green,
             fixup: self.fixup,
             fixup_of: self.fixup_of,

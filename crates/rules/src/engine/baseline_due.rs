@@ -5,7 +5,7 @@ use crate::domain::TaskId;
 use crate::judging::baseline_checks::is_wanted;
 use crate::mission::model::Isolation;
 
-use super::state::State;
+use super::state::{FirstTurn, State};
 
 impl State {
     /// Whether the checks of the task are to be looked at before its first turn.
@@ -13,7 +13,7 @@ impl State {
         let task = self.task(id);
         // Whoever mends a task begins with what that began with.
         task.course.baseline.is_none()
-            && !task.attempt.has_begun()
+            && task.course.first_turn != FirstTurn::Begun
             && self.plan.mended_by(id).is_none()
             && is_wanted(&self.plan, id)
     }

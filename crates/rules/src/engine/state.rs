@@ -46,7 +46,8 @@ use super::sums::Sums;
 use super::timers::{Timer, Timers};
 
 pub use attempt::{
-    Attempt, BelowBar, Committed, Course, Evidence, FileSnapshot, FirstNoted, HumanDecision, Known, Streak,
+    Attempt, BelowBar, Committed, Course, Evidence, FileSnapshot, FirstNoted, FirstTurn, HumanDecision,
+    Known, Streak,
 };
 #[cfg(test)]
 pub use attempt::{Calls, Nudged};

@@ -9,8 +9,8 @@ use crate::engine::no_progress::signature;
 use crate::engine::quality_flag::Mark;
 use crate::engine::stages::FLAKY;
 use crate::engine::state::{
-    APPROVED, ApprovalDecision, Attempt, BelowBar, Course, End, Evidence, Feedback, Hold, HumanDecision,
-    Lifecycle, Reopened, Streak, TaskState,
+    APPROVED, ApprovalDecision, Attempt, BelowBar, Course, End, Evidence, Feedback, FirstTurn, Hold,
+    HumanDecision, Lifecycle, Reopened, Streak, TaskState,
 };
 
 /// How many rounds of feedback a task carries along; older ones are in the journal.
@@ -153,10 +153,10 @@ impl TaskState {
     /// looked at before its first turn, and a person's word about that, are of what does not stand any more (section 24).
     /// One that has a slot is looked at still: it goes back first.
     pub fn outdate(&mut self) {
-        if self.attempt.has_begun() {
+        if self.course.first_turn == FirstTurn::Begun {
             return;
         }
-        self.course.outdated = true;
+        self.course.first_turn = FirstTurn::Outdated;
         self.consent.begins_green = false;
         if self.status() != Status::Assigned {
             (self.course.baseline, self.course.first) = (None, None);
@@ -176,7 +176,7 @@ impl TaskState {
         };
         match waiting.reason {
             WaitingReason::Approval if waiting.cause == Some(Cause::Vacuous) => {
-                self.consent.begins_green = !self.course.outdated;
+                self.consent.begins_green = self.course.first_turn != FirstTurn::Outdated;
             }
             WaitingReason::Approval => self.consent.agreed.push(waiting.gate),
             WaitingReason::SideEffects => self.consent.allowed_again = true,
@@ -233,9 +233,10 @@ impl TaskState {
         if to == Status::Assigned && self.attempt.number == 0 {
             self.plan_attempt(1, AttemptKind::Execute);
         }
-        if to == Status::Assigned {
-            self.course.outdated = false;
-        } else if self.course.outdated || ended && to == Status::Pending {
+        let outdated = self.course.first_turn == FirstTurn::Outdated;
+        if to == Status::Assigned && outdated {
+            self.course.first_turn = FirstTurn::Ahead;
+        } else if outdated || ended && to == Status::Pending {
             self.outdate();
         }
         if to.is_terminal() {
@@ -290,6 +291,7 @@ impl TaskState {
                     authors_before: std::mem::take(&mut self.course.authors_before),
                     baseline: self.course.baseline.take(),
                     first: self.course.first.take(),
+                    first_turn: self.course.first_turn,
                     told_of_tests: self.course.told_of_tests,
                     // The judges of what a fixup mends have sent back what the fixup begins with.
                     sent_back: self.course.sent_back && number == 1,

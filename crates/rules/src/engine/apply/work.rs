@@ -8,7 +8,7 @@ use crate::engine::fact::TurnEnd;
 use crate::engine::job::{Job, JobEnd};
 use crate::engine::merging::Merged;
 use crate::engine::state::{
-    Ask, Committed, Course, Evidence, FileSnapshot, FirstNoted, OutputRefs, Streak, TaskState,
+    Ask, Committed, Course, Evidence, FileSnapshot, FirstNoted, FirstTurn, OutputRefs, Streak, TaskState,
 };
 use crate::engine::test_looks::{Looked, TestLooks};
 use crate::engine::work::retry::Tries;
@@ -23,6 +23,7 @@ impl TaskState {
     pub fn apply_turn(&mut self, turn: TurnId, event: &TurnEvent) {
         match event {
             TurnEvent::Started(_) => {
+                self.course.first_turn = FirstTurn::Begun;
                 self.attempt.turn = turn.turn;
                 self.consent.acted = true;
                 self.consent.allowed_again = false;

@@ -130,7 +130,7 @@ pub fn from_the_start(state: &State, id: TaskId, reason: &str) -> Vec<Event> {
 pub fn begin_again(draft: &mut Draft<'_>, kind: AttemptKind, reason: &str) {
     draft.enter_because(Status::Pending, reason);
     // A task that never began has no attempt to follow.
-    if draft.task.attempt.has_begun() || draft.task_plan().route.is_some() && draft.task.attempt.number > 0 {
+    if draft.task.attempt.number > 0 {
         let attempt = draft.task.attempt.number + 1;
         draft.emit_own(TaskEvent::AttemptPlanned { attempt, kind });
     }

@@ -54,11 +54,6 @@ pub enum BelowBar {
 }
 
 impl Attempt {
-    /// Whether the task has had a turn.
-    pub(crate) fn has_begun(&self) -> bool {
-        self.number > 1 || self.turn > 0
-    }
-
     /// The agent goes on in the same attempt, told what its finish gate misses.
     pub(crate) fn nudge(&mut self, compilation: bool, others: bool, missing: &[Finding]) {
         self.nudged.compilation += u32::from(compilation);
@@ -134,9 +129,8 @@ pub struct Course {
     pub baseline: Option<Box<Baseline>>,
     /// The record of files before its first turn. It is kept when all begins anew.
     pub first: Option<Box<FirstNoted>>,
-    /// Whether what was looked at before the first turn is to be looked at anew, because something that the task needs
-    /// was withdrawn (section 24).
-    pub outdated: bool,
+    /// Whether the task has had a turn. It is kept when all begins anew.
+    pub first_turn: FirstTurn,
     /// Whether the work was sent back once for tests that it changed. It is kept when all begins anew.
     pub told_of_tests: bool,
     /// The probes that an agent cut the criteria into.
@@ -150,6 +144,17 @@ pub struct Course {
     /// Agents that worked on the task before another one went on with it, each with the model that its provider said it used.
     /// Their work stays where it is when the task begins anew.
     pub authors_before: ThinVec<(AgentId, Option<Box<str>>)>,
+}
+
+/// Whether a task has had a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub enum FirstTurn {
+    #[default]
+    Ahead,
+    /// It is ahead, and what was looked at before it is to be looked at anew, because something that the task needs was
+    /// withdrawn (section 24).
+    Outdated,
+    Begun,
 }
 
 /// The commits of a task in a worktree.
