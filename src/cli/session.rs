@@ -15,7 +15,6 @@ use crate::runtime::{
 use crate::store::{FsLog, Journal, OperatorKey, RunFolder};
 use rules::domain::{RunId, Timestamp};
 use rules::engine::{Fact, State, SupervisorRef, agents_needed};
-use rules::mission::model::Sandbox;
 use rules::mission::{Confinement, Plan, RunOptions};
 use supervisor::Tier;
 
@@ -168,7 +167,7 @@ fn confinement_refused(
         return Ok(None);
     }
     let refused = can_be_confined(supervisor)?.refused();
-    match (&refused, must_be_confined(plan, options)) {
+    match (&refused, plan.must_be_confined(options)) {
         (Some(why), Some(by)) => {
             let failure = environment!("{by}, and agents cannot be confined here: {why}");
             Err(failure.help(
@@ -177,16 +176,6 @@ fn confinement_refused(
         }
         _ => Ok(refused),
     }
-}
-
-/// The source of the rule that nothing may begin where processes cannot be confined; `None` where nobody sets
-/// it.
-pub fn must_be_confined(plan: &Plan, options: &RunOptions) -> Option<&'static str> {
-    if plan.confinements().any(|how| how.sandbox() == Sandbox::Required) {
-        return Some("`sandbox: required`");
-    }
-    let is_wanted = !plan.confinements().all(Confinement::is_off);
-    (options.strict && is_wanted).then_some("`--strict`")
 }
 
 /// Makes the mission's workspace, if it is not there.

@@ -291,7 +291,10 @@ impl ReferenceModel {
     /// Takes one record, before which the engine's state was `state`.
     pub fn take(&mut self, state: &State, record: &[Event]) {
         let held: Vec<bool> = self.tasks.iter().map(Seen::holds_a_slot).collect();
-        for event in record {
+        for (at, event) in record.iter().enumerate() {
+            if let Event::Run(RunEvent::MissionChanged(change)) = event {
+                self.outdated_by(change, state, &record[..=at]);
+            }
             self.calls.take(state, event);
             self.limits(event);
             self.stages(state, event);

@@ -16,7 +16,6 @@ use super::super::args::Demands;
 use super::super::command_error::Failure;
 use super::super::load::{self, load_over, mission_folder};
 use super::super::options::{apply_demands, options_with_config};
-use super::super::session::must_be_confined;
 use super::programs;
 use crate::report::doctor::{CheckOutcome, HealthCheck};
 
@@ -31,7 +30,7 @@ impl LoadedMission<'_> {
     /// The source of the rule that nothing may begin where processes cannot be confined; `None` where nobody
     /// sets it.
     pub fn must_be_confined(&self) -> Option<&'static str> {
-        must_be_confined(&self.state.plan, &self.options)
+        self.state.plan.must_be_confined(&self.options)
     }
 }
 

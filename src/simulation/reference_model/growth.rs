@@ -3,13 +3,24 @@
 use std::collections::BTreeSet;
 
 use rules::domain::{FailureMode, Status, TaskId};
-use rules::engine::{Event, MissionChange, RunEvent, State, Way, apply};
+use rules::engine::{Event, MissionChange, State, Way, apply};
 use rules::mission::model::{CoordinationMiddleware, OnExhausted};
 use rules::mission::{Addition, Part, Plan, migrate_plan};
 
 use super::{ReferenceModel, Seen, Standing};
 
 impl ReferenceModel {
+    /// What is changed, and what was looked at and lacks something in the changed mission, is looked at anew (section 24).
+    pub(super) fn outdated_by(&mut self, change: &MissionChange, state: &State, until: &[Event]) {
+        let mut changed = state.clone();
+        until.iter().for_each(|event| apply(&mut changed, event));
+        for (task, seen) in state.plan.task_ids().zip(&mut self.tasks) {
+            if change.changed.contains(&task) || seen.before.is_some() && changed.lacks(task) {
+                seen.outdate();
+            }
+        }
+    }
+
     /// Takes in another mission: a task that keeps its title keeps its number, and one that does not hold any
     /// more was withdrawn before.
     pub(super) fn mission_changed(&mut self, state: &State, change: &MissionChange) {
@@ -36,17 +47,6 @@ impl ReferenceModel {
         }
         for gate in &change.gates {
             self.gates[gate.index()] = (None, false);
-        }
-        let mut changed = state.clone();
-        apply(
-            &mut changed,
-            &Event::Run(RunEvent::MissionChanged(Box::new(change.clone()))),
-        );
-        for task in state.plan.task_ids() {
-            let seen = &mut self.tasks[task.index()];
-            if change.changed.contains(&task) || seen.before.is_some() && changed.lacks(task) {
-                seen.outdate();
-            }
         }
         self.tasks.resize_with(plan.tasks.len(), Seen::default);
         self.gates.resize_with(plan.gates.len(), Default::default);

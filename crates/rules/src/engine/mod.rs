@@ -37,7 +37,7 @@
 //! | `unknown_ids` | records that cannot be: ids and numbers that are none of the mission's |
 //! | `merging` | what became of the work of isolated tasks (22) |
 //! | `mission_change` | `mission:changed`: what the journal says of a changed mission that a person accepted |
-//! | `no_progress` | what a failed attempt looked like: two alike brought nothing (4) |
+//! | `no_progress` | what a failed attempt looked like: two alike end the attempts, in `decide/conclude` (4) |
 //! | `notice` | notifications and dead letters, as they stand in the journal and in the state (13, 18) |
 //! | `outcome` | which conditions hold at the end (20); which of them weighs most: `domain/outcome.rs` |
 //! | `event_payload` | what events carry |

@@ -12,10 +12,10 @@
 //! | `baseline_checks` | what is looked at of a task before its first attempt, and whether that is a proof of the work (24) |
 //! | `calibration` | judges held against people (`quorum calibrate`) |
 //! | `consensus` | what the seats of a panel say together: median, outliers, spread (7) |
-//! | `criteria_verdict` | what the grades of a task's criteria mean, and what they must reach (10) |
+//! | `criteria_verdict` | what the grades of a task's criteria mean: what they must reach, how sure they must be (10) |
 //! | `drift` | how far what an agent says is from what was asked of it (17) |
 //! | `evidence_rules` | what plain facts say about an attempt before any judge is asked (6, preflight) |
-//! | `findings_verdict` | what further stages say (6.7, 15) |
+//! | `findings_verdict` | what the replies of further stages say: an opinion, the findings of a red team (6.7, 15) |
 //! | `heuristic` | a judge without a model, for criteria that plain facts can decide (10) |
 //! | `hollow` | work in name only: what an agent says that has done nothing (6, preflight) |
 //! | `parser` | a verdict out of a reviewer's reply (7, 9) |

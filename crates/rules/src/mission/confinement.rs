@@ -4,6 +4,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::model::{Agent, EffectiveSettings, FileScope, NetworkAccess, Sandbox, Task};
+use super::plan::Plan;
+use super::run_options::RunOptions;
 
 /// The confinement that one level asks for; `None` where it leaves a setting to the next level.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
@@ -76,5 +78,16 @@ impl Confinement {
     /// Whether nothing outside of the workspace may be changed.
     pub fn only_workspace(self) -> bool {
         self.files == Some(FileScope::Workspace)
+    }
+}
+
+impl Plan {
+    /// The source of the rule that nothing may begin where processes cannot be confined; `None` where nobody sets it (section 23).
+    pub fn must_be_confined(&self, options: &RunOptions) -> Option<&'static str> {
+        if self.confinements().any(|how| how.sandbox() == Sandbox::Required) {
+            return Some("`sandbox: required`");
+        }
+        let is_wanted = !self.confinements().all(Confinement::is_off);
+        (options.strict && is_wanted).then_some("`--strict`")
     }
 }

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `admission` | who takes a slot: the one rule on every way into work (5) |
 //! | `agents_needed` | whom a run would need: who works, judges, agrees, and who is asked instead |
-//! | `answers` | what an answer to a hold leads to, or its absence (5, 6, 14, 17) |
+//! | `answers` | what an answer to a hold leads to, or its absence; a person refuses work that was accepted below its bar (5, 6, 9, 14, 17) |
 //! | `approvals` | somebody's agreement before a task starts (5) |
 //! | `ask` | agents that are asked something: calls, request retries, who is asked instead (13) |
 //! | `audit` | what was accepted must still stand (6) |
