@@ -167,7 +167,10 @@ fn confinement_refused(
         return Ok(None);
     }
     let refused = can_be_confined(supervisor)?.refused();
-    match (&refused, plan.must_be_confined(options)) {
+    match (
+        &refused,
+        Confinement::required_by(plan.confinements(), options.strict),
+    ) {
         (Some(why), Some(by)) => {
             let failure = environment!("{by}, and agents cannot be confined here: {why}");
             Err(failure.help(

@@ -10,7 +10,7 @@ use rules::engine::{State, agents_needed};
 use rules::mission::eligibility::reviewers;
 use rules::mission::independence::ModelIdentity;
 use rules::mission::model::{Adapter, CommandLine, Review};
-use rules::mission::{self, AgentPlan, PanelSeats, Plan, RunOptions};
+use rules::mission::{self, AgentPlan, Confinement, PanelSeats, Plan, RunOptions};
 
 use super::super::args::Demands;
 use super::super::command_error::Failure;
@@ -30,7 +30,7 @@ impl LoadedMission<'_> {
     /// The source of the rule that nothing may begin where processes cannot be confined; `None` where nobody
     /// sets it.
     pub fn must_be_confined(&self) -> Option<&'static str> {
-        self.state.plan.must_be_confined(&self.options)
+        Confinement::required_by(self.state.plan.confinements(), self.options.strict)
     }
 }
 

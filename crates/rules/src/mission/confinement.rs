@@ -4,8 +4,6 @@
 use serde::{Deserialize, Serialize};
 
 use super::model::{Agent, EffectiveSettings, FileScope, NetworkAccess, Sandbox, Task};
-use super::plan::Plan;
-use super::run_options::RunOptions;
 
 /// The confinement that one level asks for; `None` where it leaves a setting to the next level.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
@@ -16,6 +14,19 @@ pub struct Confinement {
 }
 
 impl Confinement {
+    /// The source of the rule that nothing may begin where processes cannot be confined; `None` where nobody sets it.
+    pub fn required_by(mut all: impl Iterator<Item = Self>, strict: bool) -> Option<&'static str> {
+        let mut is_wanted = false;
+        let is_required = all.any(|how| {
+            is_wanted |= !how.is_off();
+            how.sandbox() == Sandbox::Required
+        });
+        match is_required {
+            true => Some("`sandbox: required`"),
+            false => (strict && is_wanted).then_some("`--strict`"),
+        }
+    }
+
     /// The confinement that a task asks for.
     pub fn of_task(task: &Task) -> Self {
         Self {
@@ -78,16 +89,5 @@ impl Confinement {
     /// Whether nothing outside of the workspace may be changed.
     pub fn only_workspace(self) -> bool {
         self.files == Some(FileScope::Workspace)
-    }
-}
-
-impl Plan {
-    /// The source of the rule that nothing may begin where processes cannot be confined; `None` where nobody sets it (section 23).
-    pub fn must_be_confined(&self, options: &RunOptions) -> Option<&'static str> {
-        if self.confinements().any(|how| how.sandbox() == Sandbox::Required) {
-            return Some("`sandbox: required`");
-        }
-        let is_wanted = !self.confinements().all(Confinement::is_off);
-        (options.strict && is_wanted).then_some("`--strict`")
     }
 }
