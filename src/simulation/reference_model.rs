@@ -1071,12 +1071,8 @@ impl Seen {
 
     /// What was looked at before its first turn is of what does not stand any more, unless it has begun (section 24).
     fn outdate(&mut self) {
-        if self.has_begun {
-            return;
-        }
-        (self.outdated, self.begins_green) = (true, false);
-        if self.status != Status::Assigned {
-            (self.before, self.noted) = (None, None);
+        if !self.has_begun {
+            (self.outdated, self.begins_green) = (true, false);
         }
     }
 
@@ -1101,6 +1097,7 @@ impl Seen {
             conflicts: self.conflicts,
             before: self.before.take(),
             has_begun: self.has_begun,
+            outdated: self.outdated,
             begins_green: self.begins_green,
             fixup: self.fixup,
             fixup_of: self.fixup_of,

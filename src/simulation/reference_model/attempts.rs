@@ -409,10 +409,11 @@ impl ReferenceModel {
             seen.tries = 1;
             seen.begin(1);
         }
-        if to == Status::Assigned {
-            seen.outdated = false;
-        } else if seen.outdated || to == Status::Pending && matches!(from, Status::Done | Status::Failed) {
+        if to == Status::Pending && matches!(from, Status::Done | Status::Failed) {
             seen.outdate();
+        }
+        if to == Status::Assigned && std::mem::take(&mut seen.outdated) {
+            (seen.before, seen.noted) = (None, None);
         }
         // Nobody answered: the reviewers are asked again, and everything before them is looked at again.
         let unanswered = seen.open_approval.take().is_some();

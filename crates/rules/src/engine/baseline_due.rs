@@ -12,10 +12,12 @@ impl State {
     pub(crate) fn must_look_before(&self, id: TaskId) -> bool {
         let task = self.task(id);
         // Whoever mends a task begins with what that began with.
-        task.course.baseline.is_none()
-            && task.course.first_turn != FirstTurn::Begun
-            && self.plan.mended_by(id).is_none()
-            && is_wanted(&self.plan, id)
+        let is_due = match task.course.first_turn {
+            FirstTurn::Ahead => task.course.baseline.is_none(),
+            FirstTurn::Outdated => true,
+            FirstTurn::Begun => false,
+        };
+        is_due && self.plan.mended_by(id).is_none() && is_wanted(&self.plan, id)
     }
 
     /// Whether another turn is at work where a task works, or its files are looked at for it: a look of ours would be one beside.

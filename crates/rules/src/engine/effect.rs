@@ -162,10 +162,11 @@ fn of_transition(
     mode: Option<FailureMode>,
 ) -> Vec<Effect> {
     let stop = vec![Effect::StopTask(task)];
+    let was_looked_at = state.task(task).course.baseline.is_none();
     match (to, mode) {
         (Status::Assigned | Status::InProgress, _) => prepare_prompt(state, task).into_iter().collect(),
         // Its checks were being looked at: nobody waits for that any more.
-        _ if from == Status::Assigned && state.must_look_before(task) => {
+        _ if from == Status::Assigned && was_looked_at && state.must_look_before(task) => {
             [waited_near(state, task), stop].concat()
         }
         (Status::Failed, Some(FailureMode::Cancelled | FailureMode::Deadline)) => stop,

@@ -151,16 +151,11 @@ impl TaskState {
 
     /// Something that the task needs was withdrawn, or it is another one in a changed mission. Where the task has not begun, what was
     /// looked at before its first turn, and a person's word about that, are of what does not stand any more (section 24).
-    /// One that has a slot is looked at still: it goes back first.
+    /// It is looked at anew once it has a slot; one that has a slot goes back first.
     pub fn outdate(&mut self) {
-        if self.course.first_turn == FirstTurn::Begun {
-            return;
-        }
-        self.course.first_turn = FirstTurn::Outdated;
-        self.consent.begins_green = false;
-        if self.status() != Status::Assigned {
-            (self.course.baseline, self.course.first) = (None, None);
-            self.course.evidence = Evidence::default();
+        if self.course.first_turn != FirstTurn::Begun {
+            self.course.first_turn = FirstTurn::Outdated;
+            self.consent.begins_green = false;
         }
     }
 
@@ -233,11 +228,13 @@ impl TaskState {
         if to == Status::Assigned && self.attempt.number == 0 {
             self.plan_attempt(1, AttemptKind::Execute);
         }
-        let outdated = self.course.first_turn == FirstTurn::Outdated;
-        if to == Status::Assigned && outdated {
-            self.course.first_turn = FirstTurn::Ahead;
-        } else if outdated || ended && to == Status::Pending {
+        if ended && to == Status::Pending {
             self.outdate();
+        }
+        if to == Status::Assigned && self.course.first_turn == FirstTurn::Outdated {
+            self.course.first_turn = FirstTurn::Ahead;
+            (self.course.baseline, self.course.first) = (None, None);
+            self.course.evidence = Evidence::default();
         }
         if to.is_terminal() {
             self.work.turn = None;
