@@ -444,7 +444,10 @@ impl ReferenceModel {
             seen.indeterminate = false;
         }
         if to != Status::Done {
-            seen.record = None;
+            let replaced = seen.record.take().map(|record| (task, record));
+            self.audits.replaced.extend(replaced);
+        } else {
+            self.audits.replaced.remove(&task);
         }
         if to == Status::Pending {
             seen.goes_on.clear();

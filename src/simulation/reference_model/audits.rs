@@ -56,6 +56,8 @@ pub struct Audits {
     /// How many were asked for in this session, and whether a person asked for more work in it.
     of_session: u32,
     more_work: bool,
+    /// The records of accepted work that is done again: they say what a file holds until it is accepted anew.
+    pub(super) replaced: BTreeMap<TaskId, Record>,
     /// Tasks that did not stand, each with the attempt that was accepted.
     fell: BTreeMap<TaskId, u32>,
     /// The number of audits.
@@ -213,7 +215,9 @@ impl ReferenceModel {
         };
         let mut latest: BTreeMap<(Place, &String), (u64, &FileFact)> = BTreeMap::new();
         let covers = self.audits.covers;
-        for (id, record) in self.recorded(state).filter(|(_, record)| record.order <= covers) {
+        let covered = self.recorded(state).filter(|(_, record)| record.order <= covers);
+        let replaced = self.audits.replaced.iter().map(|(id, record)| (*id, record));
+        for (id, record) in covered.chain(replaced) {
             for (path, file) in &record.files {
                 let place = (Self::place(state, id), path);
                 let known = latest.entry(place).or_insert((record.order, file));
