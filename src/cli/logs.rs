@@ -1,7 +1,7 @@
 //! `quorum logs`: what the agent of a task said, turn by turn, also while it is still saying it.
 
 use std::fs::File;
-use std::io::{self, IsTerminal, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt as _;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::agents::preset::OutputReader;
 use crate::report::documents::commands::{LogsDocument, LogsTurn};
 use crate::report::history::{TaskHistory, TurnHistory, TurnStanding};
 use crate::report::logs::header;
-use crate::report::{escape, sanitize};
+use crate::report::sanitize;
 use crate::store::{JournalEnd, Reader, RunFolder, SpoolName};
 use rules::domain::TurnId;
 use rules::engine::{Event, ProcessRef, RunEvent, SupervisorRef};
@@ -24,9 +24,8 @@ use supervisor::files::{LONGEST_FILE, if_there, open_regular, read_regular};
 use super::args::OfRun;
 use super::command_error::Failure;
 use super::folded_task::{FoldedTask, check_attempt, fold_task};
-use super::harmless::Harmless;
 use super::project::run_of;
-use super::screen::{self, Screen, not_printed};
+use super::screen::{self, Screen, not_printed, text_of_others};
 use super::writer::has_writer;
 
 /// How often a followed task is looked at.
@@ -196,15 +195,6 @@ struct Printer<'a> {
 
 impl<'a> Printer<'a> {
     fn new(arguments: &'a Logs, run: &'a RunFolder, screen: &'a Screen, plan: Arc<Plan>) -> Self {
-        let stdout = io::stdout();
-        // On a terminal an agent's output may neither move the cursor nor hide; for anything else it stays as it is.
-        let out: Box<dyn Write> = if stdout.is_terminal() {
-            Box::new(anstream::StripStream::new(
-                Box::new(Harmless::new(stdout, escape)) as Box<dyn Write>,
-            ))
-        } else {
-            Box::new(stdout)
-        };
         Self {
             arguments,
             run,
@@ -215,7 +205,7 @@ impl<'a> Printer<'a> {
             open: None,
             events: None,
             plan,
-            out,
+            out: text_of_others(io::stdout()),
             is_open: false,
         }
     }

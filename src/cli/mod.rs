@@ -20,6 +20,7 @@
 //! | `config` | `quorum config show`: which settings hold, and which layer each of them comes from |
 //! | `confirm` | questions to a person |
 //! | `defined_agents` | the agents that a file defines, for judging without a run |
+//! | `desk` | `--via temporal`: a command is done at the desk of its run, on another machine |
 //! | `diff` | `quorum diff`: what an isolated task changed |
 //! | `dlq` | `quorum dlq`: what failed for good, and what becomes of it (13) |
 //! | `doctor` | `quorum doctor`: whether this machine can run the mission, before anything is spent |
@@ -86,6 +87,7 @@ mod completions;
 mod config;
 mod confirm;
 mod defined_agents;
+mod desk;
 mod diff;
 mod dlq;
 mod doctor;
@@ -412,7 +414,8 @@ fn perform(action: Action, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
 /// The whole command line.
 fn command_line() -> Command {
     let hide = |root: Command, name: String| root.mut_subcommand(name, |old| old.hide(true));
-    command_tree::with_help(agent_commands::names().fold(Arguments::command(), hide), &GROUPS)
+    let declared = desk::with_via(Arguments::command());
+    command_tree::with_help(agent_commands::names().fold(declared, hide), &GROUPS)
 }
 
 /// Parses the arguments, does what they say, and returns the exit code (semantics, section 20).
@@ -463,8 +466,11 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
     }
     let action = arguments.command.unwrap_or(Action::Run(arguments.run.bare()));
-    let result = perform(action, matches, &screen);
+    let elsewhere = desk::done_elsewhere(matches, &words);
+    let result = elsewhere.unwrap_or_else(|| perform(action, matches, &screen));
     let code = result.unwrap_or_else(|failure| screen.fail(failure));
+    #[cfg(feature = "temporal")]
+    crate::runtime::close_desk();
     ExitCode::from(screen.exit_code(code))
 }
 

@@ -13,12 +13,12 @@ use serde_json::Value;
 
 use crate::report::documents::runs::RunRow;
 use crate::report::documents::{RunDocument, RunState};
-use crate::report::escape_json;
 use crate::report::progress::{self, Details};
 use crate::report::status::StatusPage;
 use crate::report::style::{self, ColorChoice, Style};
 use crate::report::summary;
 use crate::report::view::RunView;
+use crate::report::{escape, escape_json};
 use crate::runtime::Observer;
 use crate::store::{Record, RunFolder, SpoolName};
 use rules::domain::{OutcomeClass, Timestamp};
@@ -91,6 +91,16 @@ pub fn stdout() -> io::Result<io::StdoutLock<'static>> {
 pub fn at_terminal(out: &mut dyn Write) -> Box<dyn Write + '_> {
     if io::stdout().is_terminal() {
         Box::new(Harmless::new(out, escape_json))
+    } else {
+        Box::new(out)
+    }
+}
+
+/// A writer of texts of others: on a terminal they may neither move the cursor nor hide, for anything else they stay as they are.
+pub fn text_of_others(out: impl Write + IsTerminal + 'static) -> Box<dyn Write> {
+    if out.is_terminal() {
+        let harmless: Box<dyn Write> = Box::new(Harmless::new(out, escape));
+        Box::new(anstream::StripStream::new(harmless))
     } else {
         Box::new(out)
     }

@@ -27,6 +27,8 @@ mod work;
 #[cfg(feature = "temporal")]
 pub use carry::{
     client::run_if_asked,
+    desk::{ask_desk, close_desk},
+    desk_form::DeskCall,
     worker::{WorkerError, WorkerSetup, serve},
 };
 pub use isolation::git;

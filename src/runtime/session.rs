@@ -49,6 +49,8 @@ use rules::engine::{
 };
 use supervisor::ProcessIdentity;
 
+#[cfg(feature = "temporal")]
+use crate::runtime::carry::desk::open_desk;
 use crate::runtime::isolation::git;
 use crate::runtime::isolation::protection::{Protection, ReadBefore};
 use crate::runtime::isolation::watch::frozen;
@@ -359,6 +361,10 @@ impl Session {
         let due = self.record(beginning, recovered)?;
         // Not before the beginning is durable: whoever finds a record of exits knows that there was one.
         self.effects.processes.open(&self.folder)?;
+        #[cfg(feature = "temporal")]
+        if self.state.plan.rules.workers.exchange.is_some() {
+            open_desk(self.effects.context.clone());
+        }
         self.effects.perform(&self.state, due)?;
         self.remove(taken)
     }

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use crate::support::{BINARY, Finished, Mission, Running, Workspace, skipped, wait_for_file};
 use crate::worktrees::repository;
 
+mod desk;
 mod judges;
 mod taken_over;
 

@@ -8,6 +8,8 @@
 //! | file | what |
 //! |---|---|
 //! | `client` | the child that stands for a command elsewhere |
+//! | `desk` | the desk of a run: commands and questions from other machines |
+//! | `desk_form` | what is said at a desk |
 //! | `form` | what child, worker and session say to each other |
 //! | `job_commands` | the commands of jobs, below the supervisor of a worker |
 //! | `lease` | heartbeats of a job that the server answers |
@@ -17,6 +19,9 @@
 
 #[cfg(feature = "temporal")]
 pub mod client;
+#[cfg(feature = "temporal")]
+pub mod desk;
+pub mod desk_form;
 pub mod form;
 #[cfg(feature = "temporal")]
 mod job_commands;

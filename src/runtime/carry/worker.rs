@@ -121,9 +121,7 @@ pub async fn serve(
         .register_activity::<CarriedActivity>(place.clone())
         .build();
     let failed = |why: &dyn std::fmt::Display| WorkerError::Client(why.to_string());
-    let runtime = RuntimeOptions::builder().heartbeat_interval(None).build();
-    let runtime = runtime.map_err(|why| failed(&why))?;
-    let runtime = Runtime::from_current_tokio(runtime).map_err(|why| failed(&why))?;
+    let runtime = worker_runtime().map_err(|why| failed(&why))?;
     let mut worker = Worker::new(&runtime, client, options).map_err(|why| failed(&why))?;
     let drain = worker.shutdown_handle();
     let mut kept = std::pin::pin!(kept);
@@ -155,6 +153,13 @@ pub async fn serve(
         }
     }
     Ok(())
+}
+
+/// What a worker of the server needs: the event loop of this thread.
+pub fn worker_runtime() -> anyhow::Result<Runtime> {
+    let options = RuntimeOptions::builder().heartbeat_interval(None).build();
+    let options = options.map_err(anyhow::Error::msg)?;
+    Ok(Runtime::from_current_tokio(options)?)
 }
 
 fn tuner(slots: usize) -> TunerHolder {
