@@ -14,7 +14,8 @@ impl ReferenceModel {
     pub(super) fn outdated_by(&mut self, change: &MissionChange, state: &State, until: &[Event]) {
         let mut changed = state.clone();
         until.iter().for_each(|event| apply(&mut changed, event));
-        for (task, seen) in state.plan.task_ids().zip(&mut self.tasks) {
+        for (index, seen) in self.tasks.iter_mut().enumerate() {
+            let task = TaskId::from_index(index);
             if change.changed.contains(&task) || seen.before.is_some() && changed.lacks(task) {
                 seen.outdate();
             }
