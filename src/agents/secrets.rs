@@ -34,6 +34,13 @@ pub fn own_variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|_| !KEYS.contains(&name))
 }
 
+/// All variables of our own environment that are text, for a program of ours.
+#[cfg(any(feature = "temporal", test))]
+pub fn own_variables() -> impl Iterator<Item = (String, String)> {
+    let all = std::env::vars_os();
+    all.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+}
+
 /// Values that must not stand in any text. The longest first: one may be a part of another. In bytes the names of their
 /// variables stand for them, and who reads these looks the values up.
 #[derive(Clone, Default, PartialEq, Serialize, Deserialize)]

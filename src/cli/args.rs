@@ -6,6 +6,7 @@ use anyhow::{bail, ensure};
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{ArgAction, Args, ValueEnum};
 
+use crate::store::HOSTED;
 use rules::domain::{Millis, Money, OutcomeClass, Points, RunId};
 use rules::mission::model::{MergeInto, Sandbox};
 
@@ -199,7 +200,7 @@ pub struct Run {
 #[derive(Debug, Clone, Args)]
 pub struct RunFlags {
     /// Name the run instead of letting quorum do it
-    #[arg(long, value_name = "ID", value_parser = new_run_id)]
+    #[arg(long, value_name = "ID", env = HOSTED, hide_env = true, value_parser = new_run_id)]
     pub run_id: Option<RunId>,
     /// Cancel the unfinished runs that have a task in common with this mission
     #[arg(long, env = "QUORUM_FRESH", hide_env = true)]
@@ -213,6 +214,9 @@ pub struct RunFlags {
     /// Show the plan instead of running it (the same as quorum plan)
     #[arg(long)]
     pub dry_run: bool,
+    /// Have a machine that runs `quorum worker --sessions` do it, and wait for that; with the --run-id of one that has begun, go on with it
+    #[arg(long)]
+    pub hosted: bool,
     #[command(flatten)]
     pub session: SessionFlags,
 }

@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use crate::store::{Lock, LockError, StateFolder};
+use crate::runtime::HAS_WORKERS;
+use crate::store::{HOSTED, Lock, LockError, StateFolder};
 use rules::domain::RunId;
 
 use super::command_error::Failure;
@@ -12,15 +13,22 @@ use super::project::WRITABLE;
 /// How long a session waits for an operator's command to be done.
 const OPERATOR_PATIENCE: Duration = Duration::from_secs(5);
 
+/// How long the session of a host waits for the lock that another one has for the same run. The server has given that one up, so that
+/// its host has ended it, or is gone; a server of files forgets the locks of a machine only after a while. Nobody takes the lock away.
+const HANDED_OVER: Duration = Duration::from_secs(120);
+
 /// Takes the lock of the state folder, or says who has it.
 pub fn lock(folder: &StateFolder, command: &str, run: &RunId) -> Result<Lock, Failure> {
     let begin = Instant::now();
+    let is_hosted = HAS_WORKERS && std::env::var_os(HOSTED).is_some();
     let taken = loop {
         match Lock::take(&folder.lock_path(), command, Some(run)) {
             // Somebody answers an approval or the like: that takes a moment and is no session in the way.
             Err(LockError::Held {
                 holder: Some(holder), ..
-            }) if holder.command == OPERATOR && begin.elapsed() < OPERATOR_PATIENCE => {
+            }) if holder.command == OPERATOR && begin.elapsed() < OPERATOR_PATIENCE
+                || is_hosted && holder.run.as_ref() == Some(run) && begin.elapsed() < HANDED_OVER =>
+            {
                 std::thread::sleep(Duration::from_millis(5));
             }
             taken => break taken,

@@ -34,6 +34,7 @@
 //! | `gate` | `quorum gate`: gates from stored state; a person may let a failed one pass |
 //! | `harmless` | a writer to a terminal that shows what would move the cursor, turn the reading direction or stay unseen |
 //! | `help` | `quorum --help`, and `quorum help` with the pages of the documentation |
+//! | `hosted` | `quorum run --hosted`: the session is on whichever machine hosts sessions |
 //! | `inbox` | `quorum inbox`, `approvals` and `requests`: what waits for a person |
 //! | `init` | `quorum init`: a mission that runs as written, to be changed step by step |
 //! | `judge` | `quorum judge test`: whether the replies of an agent can be read where it is asked as a judge |
@@ -100,6 +101,7 @@ mod folded_task;
 mod gate;
 mod harmless;
 mod help;
+mod hosted;
 mod inbox;
 mod init;
 mod judge;
@@ -370,6 +372,7 @@ const GROUPS: [(&str, &[help::HelpRow]); 7] = [
 fn perform(action: Action, matches: &ArgMatches, screen: &Screen) -> Result<u8, Failure> {
     match action {
         Action::Run(arguments) if arguments.flags.dry_run => plan::plan(&arguments, matches, screen),
+        Action::Run(arguments) if arguments.flags.hosted => hosted::run(arguments, matches, screen),
         Action::Run(arguments) => run::run(arguments, matches, screen),
         Action::Resume(arguments) => resume::resume(&arguments, matches, screen),
         Action::Review(arguments) => review::review(&arguments, matches, screen),

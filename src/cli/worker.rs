@@ -1,4 +1,4 @@
-//! `quorum worker`: runs agents of other machines' missions.
+//! `quorum worker`: runs agents of other machines' missions, or their sessions.
 
 use std::num::NonZeroU16;
 
@@ -7,31 +7,36 @@ use clap::Args;
 use super::command_error::Failure;
 use super::screen::Screen;
 
-/// Run agents of other machines that have this queue
+/// Run agents of other machines that have this queue, or sessions
 #[derive(Debug, Args)]
 #[command(
     after_help = "The server is that of Temporal's own settings (TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, TEMPORAL_API_KEY, …).\n\
                   SIGTERM takes no more commands and lets those at work end; a second one ends them.\n\n\
-                  Example: quorum worker --queue gpu --slots 2"
+                  Examples: quorum worker --queue gpu --slots 2\n          quorum worker --sessions --slots 4"
 )]
 pub struct WorkerArgs {
     /// The queue, as `queue` of the agents names it
-    #[arg(long, value_name = "NAME")]
-    pub queue: String,
-    /// How many agents may work here at once
+    #[arg(long, value_name = "NAME", required_unless_present = "sessions")]
+    pub queue: Option<String>,
+    /// Host the sessions of `quorum run --hosted`, in folders that have the same paths on all machines
+    #[arg(long, conflicts_with = "queue")]
+    pub sessions: bool,
+    /// How many agents, or sessions, may work here at once
     #[arg(long, value_name = "N", default_value = "1")]
     pub slots: NonZeroU16,
 }
 
 /// Refuses: this build knows no other machines.
 #[cfg(not(feature = "temporal"))]
-pub fn worker(arguments: &WorkerArgs, _screen: &Screen) -> Result<u8, Failure> {
-    let WorkerArgs { queue, slots } = arguments;
-    let message = usage!(
-        "this build of quorum cannot serve the queue '{queue}' with {slots} slot(s): it has no workers"
-    );
-    Err(message
-        .help("install one that has: `cargo install --path . --features temporal` (Rust 1.92, and `protoc`)"))
+pub fn worker(_: &WorkerArgs, _: &Screen) -> Result<u8, Failure> {
+    Err(no_workers("work for other machines"))
+}
+
+/// The refusal of what only other machines could do.
+#[cfg(not(feature = "temporal"))]
+pub fn no_workers(what: &str) -> Failure {
+    usage!("this build of quorum cannot {what}: it has no workers")
+        .help("install one that has: `cargo install --path . --features temporal` (Rust 1.92, and `protoc`)")
 }
 
 /// Serves a queue until it is told to end.
@@ -43,7 +48,7 @@ pub fn worker(arguments: &WorkerArgs, screen: &Screen) -> Result<u8, Failure> {
     use super::operator_client::refuse_agents;
     use super::session::{can_be_confined, fork_supervisor};
     use crate::report::sanitize;
-    use crate::runtime::{WorkerError, WorkerSetup, serve};
+    use crate::runtime::{SESSIONS, WorkerError, WorkerSetup, serve};
     use crate::store::{OperatorKey, folder_of_user};
 
     refuse_agents()?;
@@ -61,7 +66,7 @@ pub fn worker(arguments: &WorkerArgs, screen: &Screen) -> Result<u8, Failure> {
     let folder =
         folder.ok_or_else(|| environment!("there is no home folder for the jobs; set XDG_CACHE_HOME"))?;
     let setup = WorkerSetup {
-        queue: arguments.queue.clone(),
+        queue: arguments.queue.clone().unwrap_or_else(|| SESSIONS.to_owned()),
         slots: arguments.slots.get().into(),
         key,
         folder,

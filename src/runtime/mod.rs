@@ -26,9 +26,10 @@ mod work;
 
 #[cfg(feature = "temporal")]
 pub use carry::{
-    client::run_if_asked,
+    client::{hand_over, run_if_asked},
     desk::{ask_desk, close_desk},
     desk_form::DeskCall,
+    form::{HostedCommand, SESSIONS},
     worker::{WorkerError, WorkerSetup, serve},
 };
 pub use isolation::git;

@@ -21,6 +21,9 @@ const PAUSE: Duration = Duration::from_millis(1);
 /// How many such pauses a holder may take to write its name.
 const PATIENCE: u32 = 100;
 
+/// The variable by which a host names the run to the session that it begins, which takes the lock after that of another host.
+pub const HOSTED: &str = "QUORUM_HOSTED";
+
 /// Holds the state folder for writing until dropped.
 #[derive(Debug)]
 pub struct Lock {

@@ -150,6 +150,15 @@ fn an_agent_on_other_machines_is_refused_by_a_build_that_reaches_none() {
         ],
     );
     refused(queued.replace("gpu", "'g p u'"), &["mission.yaml:3", "letters, digits"]);
+    let workspace = Workspace::with(&mission("tasks: [{title: one, assignTo: worker}]"));
+    for words in [
+        ["run", "mission.yaml", "--hosted"],
+        ["worker", "--queue", "gpu"],
+        ["worker", "--sessions", "--quiet"],
+    ] {
+        workspace.quorum(&words).exits(2).says(&["has no workers", "--features temporal"]);
+    }
+    workspace.assert_nothing_started();
 }
 
 #[test]

@@ -16,6 +16,7 @@ use crate::support::{BINARY, Finished, Mission, Running, Workspace, skipped, wai
 use crate::worktrees::repository;
 
 mod desk;
+mod hosted;
 mod judges;
 mod taken_over;
 

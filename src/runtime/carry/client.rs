@@ -21,20 +21,21 @@ use temporalio_client::{
     ActivityIdReusePolicy, ActivityStartOptions, Client, RetryPolicy,
 };
 use temporalio_common::error::{IncomingError, TimeoutType};
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::{Instant, sleep};
 
 use super::form::{
-    CHILD_WORD, CarriedEnd, CarriedJob, CarriedOutcome, CarriedPiece, CarriedReport, CarriedRequest, STDERR,
-    STDOUT, queue_name,
+    CHILD_WORD, CarriedEnd, CarriedJob, CarriedOutcome, CarriedPiece, CarriedReport, CarriedRequest,
+    HostedCommand, SESSIONS, STDERR, STDOUT, activity_id, queue_name,
 };
-use super::server::{ServerError, connect, is_passing, team_key};
+use super::server::{ServerError, check, connect, is_passing, team_key};
 use super::worker::{CarriedActivity, Place, node_name};
 use crate::executor::command::GRACE;
 use crate::executor::error::WorkError;
-use crate::runtime::isolation::worktrees::exchange::{CommitId, GitExchange};
+use crate::runtime::isolation::worktrees::exchange::{CarriedName, CommitId, GitExchange};
+use crate::runtime::session::signals::SessionSignals;
 use rules::domain::Millis;
-use supervisor::files::{if_there, open_of_any_length};
+use rules::mission::model::Workers;
+use supervisor::files::{if_there, no_links::scratch_folder, open_of_any_length};
 
 /// How often it is looked for what the command has printed.
 const LOOK: Duration = Duration::from_millis(400);
@@ -42,13 +43,17 @@ const LOOK: Duration = Duration::from_millis(400);
 const PAUSE: Duration = Duration::from_millis(500);
 /// The time that a worker has for handing files over, beside the time of the command.
 const HAND_OVER: Duration = Duration::from_secs(600);
+/// How long a session may take.
+pub const LONGEST_SESSION: Millis = Millis::from_secs(365 * 24 * 3600);
+/// How many hosts may begin a session, one after another: where each is lost, another one helps as little.
+const MOST_HOSTS: u32 = 20;
 /// The largest file of a request, in bytes.
 const LARGEST: u64 = 64 << 10;
 
 /// The exit code of a child that tells in its report why there is none of a command.
 const NO_EXIT: u8 = 1;
 /// The exit code of a child whose command was called off: that of a program that SIGTERM ends.
-const CALLED_OFF: u8 = 143;
+pub const CALLED_OFF: u8 = 143;
 
 /// Stands for a command if this program was started for that, and gives its exit code.
 pub fn run_if_asked(words: &[OsString]) -> Option<ExitCode> {
@@ -67,15 +72,48 @@ pub fn run_if_asked(words: &[OsString]) -> Option<ExitCode> {
 
 fn run(file: &Path) -> Result<u8, WorkError> {
     let text = supervisor::files::read_regular(file, LARGEST).map_err(WorkError::file("read", file))?;
-    let request: CarriedRequest = serde_json::from_slice(&text)?;
+    let (code, _) = stand_for(&serde_json::from_slice(&text)?)?;
+    Ok(code)
+}
+
+/// Has a host do a command, with its state in a folder that it reaches, and gives its exit code. Blocks.
+///
+/// # Errors
+/// When it cannot be handed over, or no host has ended it.
+pub fn hand_over(command: &HostedCommand, state: &Path, workers: &Workers) -> Result<u8, WorkError> {
+    check()?;
+    let place = scratch_folder()?;
+    let ended = stand_for(&CarriedRequest {
+        exchange: state.to_string_lossy().into_owned(),
+        commit: serde_json::to_string(command)?,
+        name: CarriedName::of(&command.run, "session"),
+        id: activity_id(&command.run, &format!("{:016x}", fastrand::u64(..)), "session"),
+        queue: SESSIONS.to_owned(),
+        lease: workers.lease_of(LONGEST_SESSION),
+        wait: workers.wait_for_worker(),
+        timeout: LONGEST_SESSION,
+        most: 0,
+        repository: state.to_owned(),
+        report: place.path().join("report"),
+    });
+    match ended? {
+        (_, CarriedOutcome::Lost(why) | CarriedOutcome::NeverBegan(why) | CarriedOutcome::NotBegun(why)) => {
+            Err(why.into())
+        }
+        (code, _) => Ok(code),
+    }
+}
+
+/// Stands for a command, and gives its exit code.
+fn stand_for(request: &CarriedRequest) -> Result<(u8, CarriedOutcome), WorkError> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    let mut writer = ReportWriter::new(&request);
-    let outcome = runtime.block_on(carried(&request, &mut writer));
+    let mut writer = ReportWriter::new(request);
+    let outcome = runtime.block_on(carried(request, &mut writer));
     runtime.shutdown_background();
     let code = match &outcome {
-        CarriedOutcome::Ended(end) => print_rest(&request, end, writer.printed)?,
+        CarriedOutcome::Ended(end) => print_rest(&mut writer, end)?,
         CarriedOutcome::CalledOff => CALLED_OFF,
         _ => NO_EXIT,
     };
@@ -88,13 +126,13 @@ fn run(file: &Path) -> Result<u8, WorkError> {
     {
         writer.report.began = Some(end.worker.clone());
     }
-    writer.report.end = Some(outcome);
+    writer.report.end = Some(outcome.clone());
     writer.write()?;
     if let Some(signal) = signal.and_then(Signal::from_named_raw) {
         // It ends as the command did; where it cannot, its code says the same.
         let _ = rustix::process::kill_process(rustix::process::getpid(), signal);
     }
-    Ok(code)
+    Ok((code, outcome))
 }
 
 /// What was told and printed so far.
@@ -126,8 +164,10 @@ impl<'r> ReportWriter<'r> {
 
     /// Prints what of a piece is new and stands behind what is printed. What was missed comes at the end.
     fn piece(&mut self, piece: &CarriedPiece) -> Result<(), WorkError> {
-        if self.report.began.is_none() && piece.worker.is_some() {
+        if piece.worker.is_some() && self.report.began != piece.worker {
             self.report.began.clone_from(&piece.worker);
+            // Another host begins with a session of its own.
+            self.printed = 0;
             self.write()?;
         }
         let bytes = STANDARD.decode(&piece.bytes).unwrap_or_default();
@@ -211,7 +251,12 @@ fn options(request: &CarriedRequest) -> ActivityStartOptions {
     ActivityStartOptions::with_start_to_close_timeout(queue_name(&request.queue), &request.id, whole)
         .heartbeat_timeout(duration(request.lease))
         .schedule_to_start_timeout(duration(request.wait))
-        .retry_policy(RetryPolicy::builder().maximum_attempts(1).build())
+        .retry_policy(
+            RetryPolicy::builder()
+                .initial_interval(PAUSE / 5)
+                .maximum_attempts(if request.queue == SESSIONS { MOST_HOSTS } else { 1 })
+                .build(),
+        )
         .id_reuse_policy(ActivityIdReusePolicy::RejectDuplicate)
         .id_conflict_policy(ActivityIdConflictPolicy::UseExisting)
         .build()
@@ -223,8 +268,8 @@ fn duration(millis: Millis) -> Duration {
 
 /// Waits for the end of a job, prints meanwhile what comes, and calls it off at SIGTERM.
 async fn ended(handle: &TurnHandle, writer: &mut ReportWriter<'_>) -> CarriedOutcome {
-    let mut terminate = match signal(SignalKind::terminate()) {
-        Ok(terminate) => terminate,
+    let mut signals = match SessionSignals::listen() {
+        Ok(signals) => signals,
         Err(why) => return CarriedOutcome::NotBegun(format!("signals: {why}")),
     };
     let mut result = pin!(result_of(handle));
@@ -234,7 +279,7 @@ async fn ended(handle: &TurnHandle, writer: &mut ReportWriter<'_>) -> CarriedOut
     loop {
         tokio::select! {
             biased;
-            _ = terminate.recv() => {
+            _ = signals.next() => {
                 called_off = true;
                 // Where the server does not hear it, the lease that nobody asks for any more does not help either: it is asked again.
                 while let Err(why) = handle.cancel(ActivityCancelOptions::default()).await {
@@ -311,8 +356,12 @@ fn outcome(
 }
 
 /// Prints what did not come with heartbeats, and gives the exit code. Blocks.
-fn print_rest(request: &CarriedRequest, end: &CarriedEnd, printed: u64) -> Result<u8, WorkError> {
-    if let Some(commit) = &end.commit {
+fn print_rest(writer: &mut ReportWriter<'_>, end: &CarriedEnd) -> Result<u8, WorkError> {
+    let request = writer.request;
+    if let Some(piece) = &end.printed {
+        writer.printed = writer.printed.max(piece.from);
+        writer.piece(piece)?;
+    } else if let Some(commit) = &end.commit {
         let commits = [&request.commit, commit].map(|id| CommitId::try_from(id.clone()));
         let [given, out] = commits;
         let left = request.left();
@@ -329,7 +378,7 @@ fn print_rest(request: &CarriedRequest, end: &CarriedEnd, printed: u64) -> Resul
             }
             Ok(to.flush()?)
         };
-        copy(STDOUT, printed, &mut io::stdout().lock())?;
+        copy(STDOUT, writer.printed, &mut io::stdout().lock())?;
         copy(STDERR, 0, &mut io::stderr().lock())?;
     } else {
         // Nobody knows what it has left, so that no exit of it counts.

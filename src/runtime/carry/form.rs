@@ -26,6 +26,9 @@ pub const FORM: u32 = 1;
 /// The first word of the command line of a child that stands for a command elsewhere.
 pub const CHILD_WORD: &str = "--carried";
 
+/// The queue of sessions. No agent's has such a name.
+pub const SESSIONS: &str = "@sessions";
+
 /// The command of a commit, in its tree `q`.
 pub const COMMAND: &str = "job.json";
 /// What the command has printed, in the tree `q` of the commit that comes back.
@@ -54,9 +57,9 @@ pub fn activity_id(run: &RunId, nonce: &str, label: &str) -> String {
 /// What a child is asked to have done elsewhere.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CarriedRequest {
-    /// The repository by which files travel: a path, or a URL.
+    /// The repository by which files travel: a path, or a URL. Of a session the state folder, which its host reaches.
     pub exchange: String,
-    /// The commit that holds the folder and the command.
+    /// The commit that holds the folder and the command. Of a session a [`HostedCommand`].
     pub commit: String,
     /// The name of the command in the exchange.
     pub name: CarriedName,
@@ -83,6 +86,19 @@ impl CarriedRequest {
     pub fn left(&self) -> PathBuf {
         self.report.with_file_name("left")
     }
+}
+
+/// The command of a session. Its folders have the same paths on all machines.
+#[derive(Serialize, Deserialize)]
+pub struct HostedCommand {
+    /// The run.
+    pub run: RunId,
+    /// The folder that the command line was given in.
+    pub folder: PathBuf,
+    /// The words of the command line, behind the program.
+    pub words: Vec<String>,
+    /// Whether its progress is printed with its result.
+    pub prints_progress: bool,
 }
 
 /// A job as the server keeps it. It holds no text of the mission.
@@ -158,6 +174,8 @@ pub struct CarriedEnd {
     pub exit: Option<ChildExit>,
     /// Why it was not started, or what it has left could not be handed back.
     pub why: Option<String>,
+    /// What a session has printed.
+    pub printed: Option<CarriedPiece>,
 }
 
 /// What a child has told its session so far.
@@ -360,6 +378,33 @@ mod tests {
     }
 
     #[test]
+    fn a_session_is_asked_for_by_the_words_of_its_command_line_in_a_queue_that_no_agent_has() {
+        let team = OperatorKey::of(&[1; 32]);
+        let words = ["run", "a\nb.yaml", "--hosted"].map(str::to_owned);
+        let command = HostedCommand {
+            run: RunId::new("20261121-215900-123").unwrap(),
+            folder: "/srv/project".into(),
+            words: words.to_vec(),
+            prints_progress: true,
+        };
+        let request = CarriedRequest {
+            queue: SESSIONS.to_owned(),
+            commit: serde_json::to_string(&command).unwrap(),
+            ..request()
+        };
+        let job = CarriedJob::of(&request, &team);
+        assert_eq!(job.refused((SESSIONS, &request.id), &team), None);
+        assert!(job.refused(("sessions", &request.id), &team).is_some());
+        let read: HostedCommand = serde_json::from_str(&job.commit).unwrap();
+        assert_eq!((read.run, read.words), (command.run, command.words));
+        assert_eq!(
+            (read.folder, read.prints_progress),
+            (command.folder, command.prints_progress)
+        );
+        assert!(!SESSIONS.starts_with(|c: char| c.is_ascii_alphanumeric()));
+    }
+
+    #[test]
     fn what_the_server_keeps_is_small_and_holds_no_text_of_the_mission() {
         let job = CarriedJob::of(&request(), &OperatorKey::of(&[1; 32]));
         let job = serde_json::to_string(&job).unwrap();
@@ -374,6 +419,7 @@ mod tests {
                 ..ChildExit::default()
             }),
             why: None,
+            printed: None,
         };
         let text = serde_json::to_string(&end).unwrap();
         assert!(text.len() < 1024, "{text}");

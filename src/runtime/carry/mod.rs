@@ -5,6 +5,9 @@
 //! supervisor of its own and hands the folder back as a commit. What travels through the server is small: ids and names of
 //! commits, and the last of what the command has printed.
 //!
+//! A session that a host begins is such a command as well, of this program: its files lie where all machines reach them, and where its
+//! host is gone the server hands it to the next one.
+//!
 //! | file | what |
 //! |---|---|
 //! | `client` | the child that stands for a command elsewhere |

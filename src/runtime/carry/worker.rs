@@ -12,6 +12,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use temporalio_client::{ActivityIdentifier, NamespacedClient as _, RpcOptions};
 use temporalio_common::error::ApplicationFailure;
 use temporalio_common::protos::TaskToken;
@@ -22,23 +24,24 @@ use temporalio_sdk::{Runtime, Worker, WorkerOptions};
 use tokio::task::{JoinError, spawn_blocking};
 use tokio::time::timeout;
 
+use super::client::{CALLED_OFF, LONGEST_SESSION};
 use super::form::{
-    COMMAND, CarriedCommand, CarriedEnd, CarriedJob, CarriedPlaces, FORM, MESSAGES, RESULT, STDERR, STDOUT,
-    queue_name,
+    COMMAND, CarriedCommand, CarriedEnd, CarriedJob, CarriedPiece, CarriedPlaces, FORM, HostedCommand,
+    MESSAGES, RESULT, SESSIONS, STDERR, STDOUT, queue_name,
 };
 use super::job_commands::JobCommands;
 use super::lease::{Lease, NoEnd};
 use super::server::{ServerError, connect};
 use super::worker_folder::{JobFolder, WorkerFolder, clean, named_by_secrets};
 use crate::agents::command_line::{ChildEnv, path_variable};
-use crate::agents::secrets::{Secrets, own_variable};
-use crate::executor::command::{CommandJob, GRACE};
+use crate::agents::secrets::{Secrets, own_variable, own_variables};
+use crate::executor::command::{CommandJob, CommandOutputs, GRACE};
 use crate::executor::error::WorkError;
 use crate::executor::runner::{CommandOwner, EndedCommand, UnreadExit};
 use crate::runtime::isolation::confinement::Confiner;
 use crate::runtime::isolation::worktrees::exchange::{CarriedFile, CheckedOut, CommitId, GitExchange};
 use crate::runtime::session::signals::SessionSignals;
-use crate::store::OperatorKey;
+use crate::store::{HOSTED, OperatorKey};
 use rules::domain::{TaskId, TurnId};
 use rules::mission::Confinement;
 use rules::mission::model::Sandbox;
@@ -47,9 +50,11 @@ use supervisor::{Access, ChildExit, MountPlan};
 /// How often it is tried to hand files back, and the pause between.
 const TRIES: u32 = 5;
 const PAUSE: Duration = Duration::from_secs(2);
-/// The largest command that is read, in bytes.
+/// The largest command that is read, and the most that a session may print, in bytes.
 const LARGEST: u64 = 64 << 20;
-/// How long the end of all commands may take once the worker is told twice to end.
+/// How much of the end of a session's output travels with its result, in bytes; the server takes twice as much.
+const LONGEST_OUTPUT: usize = 1 << 20;
+/// How long the end of all commands may take once the worker is told twice to end, and that of a session that is called off.
 const END_WITHIN: Duration = Duration::from_secs(8);
 
 /// What a worker is started with.
@@ -137,6 +142,10 @@ pub async fn serve(
                 }
                 request = signals.next() => {
                     drain();
+                    if request.again && place.setup.queue == SESSIONS {
+                        // They end with the supervisor, and other hosts go on with what works elsewhere for them.
+                        break;
+                    }
                     if request.again {
                         place.is_over.store(true, Ordering::Relaxed);
                         place.below.end_all();
@@ -220,7 +229,7 @@ impl Place {
             }
             Err(NoEnd::Over) => {
                 (self.tell)(&format!("{id}: ended with the worker"));
-                let why = ApplicationFailure::non_retryable(io::Error::other("the worker was ended"));
+                let why = ApplicationFailure::new(io::Error::other("the worker was ended"));
                 handle.fail(why, None::<()>, RpcOptions::default()).await
             }
             Err(NoEnd::Lost) => {
@@ -246,6 +255,7 @@ impl Place {
             commit: None,
             exit: None,
             why: Some(why),
+            printed: None,
         }
     }
 
@@ -279,6 +289,9 @@ impl Place {
             turn: 1,
         };
         let ended = self.at_work(&mut lease, turn, (command, &secrets)).await?;
+        let Some(checked_out) = checked_out else {
+            return self.session_end(ended);
+        };
         let left = {
             let (place, job, secrets) = (self.clone(), job.clone(), secrets.clone());
             let work = spawn_blocking(move || place.hand_back(&job, &checked_out, ended, &secrets));
@@ -290,6 +303,9 @@ impl Place {
     /// Makes the folders of a job, and the command in them. Blocks.
     fn prepare(&self, job: &CarriedJob, folder: &Path) -> Result<Prepared, WorkError> {
         fs::create_dir(folder).map_err(WorkError::file("make", folder))?;
+        if self.setup.queue == SESSIONS {
+            return session_of(job, folder);
+        }
         let commit = CommitId::try_from(job.commit.clone())?;
         let checked_out = exchange(job)?.check_out(&commit, &self.folder.cache, folder)?;
         let (within, given) = (&checked_out.folder, &checked_out.files);
@@ -325,7 +341,7 @@ impl Place {
         Ok(Prepared {
             secrets: command.outputs.secrets.clone(),
             command,
-            checked_out,
+            checked_out: Some(checked_out),
         })
     }
 
@@ -391,6 +407,9 @@ impl Place {
                     let printed = spawn_blocking(move || below.printed(turn, &secrets)).await;
                     if let Err(why) = lease.report(printed.ok().flatten()).await {
                         let grace = match why {
+                            NoEnd::CalledOff if self.setup.queue == SESSIONS => END_WITHIN,
+                            // It would call off what works elsewhere, with which the next host goes on.
+                            _ if self.setup.queue == SESSIONS => Duration::ZERO,
                             NoEnd::Lost => lease.lease / 10,
                             NoEnd::CalledOff | NoEnd::Over => Duration::from_millis(GRACE.0),
                         };
@@ -402,6 +421,32 @@ impl Place {
                 }
             }
         }
+    }
+
+    /// The end of a session. One that was ended from outside has none: another host goes on.
+    fn session_end(&self, ended: EndedCommand) -> Result<CarriedEnd, NoEnd> {
+        let exit = match ended.result {
+            Ok(exit) if exit.signal.is_some() || exit.code == Some(CALLED_OFF.into()) => {
+                return Err(NoEnd::Over);
+            }
+            Ok(exit) => exit,
+            Err(why) => return Ok(self.never_started(why.to_string())),
+        };
+        let output = ended.outputs.stdout.unwrap_or_default();
+        // Where it cannot be read, its exit code still says how it has ended.
+        let bytes = fs::read(output).unwrap_or_default();
+        let from = bytes.len().saturating_sub(LONGEST_OUTPUT);
+        let printed = CarriedPiece {
+            worker: Some(self.name.clone()),
+            from: from as u64,
+            bytes: STANDARD.encode(&bytes[from..]),
+        };
+        Ok(CarriedEnd {
+            exit: Some(exit),
+            printed: Some(printed),
+            why: None,
+            ..self.never_started(String::new())
+        })
     }
 
     /// Takes the secrets out of what a command has left, and hands it back. Blocks.
@@ -429,6 +474,7 @@ impl Place {
             commit,
             exit: Some(exit),
             why,
+            printed: None,
         };
         if let Some(why) = named_by_secrets(&work.folder, secrets) {
             return Ok(ended(None, Some(why)));
@@ -455,9 +501,41 @@ impl Place {
 
 /// A job whose folders are made.
 struct Prepared {
-    checked_out: CheckedOut,
+    /// Where it works; `None` where it is a session.
+    checked_out: Option<CheckedOut>,
     command: CommandJob,
     secrets: Arc<Secrets>,
+}
+
+/// The session that a job asks for, which is this program's, with a folder for what it prints.
+fn session_of(job: &CarriedJob, folder: &Path) -> Result<Prepared, WorkError> {
+    let asked: HostedCommand = serde_json::from_str(&job.commit)?;
+    let program = supervisor::this_program()?.to_string_lossy().into_owned();
+    let told = [
+        (HOSTED.to_owned(), asked.run.to_string()),
+        ("QUORUM_STATE_DIR".to_owned(), job.exchange.clone()),
+    ];
+    let stdout = Some(folder.join(STDOUT));
+    Ok(Prepared {
+        checked_out: None,
+        secrets: Arc::default(),
+        command: CommandJob {
+            label: asked.run.to_string(),
+            argv: [vec![program], asked.words].concat(),
+            // Of one name the first holds.
+            variables: told.into_iter().chain(own_variables()).collect(),
+            cwd: asked.folder,
+            outputs: CommandOutputs {
+                stderr: stdout.clone().filter(|_| asked.prints_progress),
+                stdout,
+                limit: LARGEST,
+                ..CommandOutputs::default()
+            },
+            timeout: LONGEST_SESSION,
+            is_free: true,
+            ..CommandJob::default()
+        },
+    })
 }
 
 /// The exchange of a job.

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use serde::de::DeserializeOwned;
 
 use crate::agents::command_line::inherited;
+use crate::agents::secrets::own_variables;
 use crate::executor::command::{CommandJob, GRACE};
 use crate::executor::error::WorkError;
 use crate::executor::runner::EndedCommand;
@@ -214,8 +215,6 @@ fn child(
     replace_file(&file, &serde_json::to_vec(request)?).map_err(WorkError::file("write", &file))?;
     let spans = [request.wait, request.timeout, GRACE, HAND_OVER];
     let told = |name: &String| PASSED.contains(&name.as_str()) || name.starts_with(OF_SERVER);
-    let own = std::env::vars_os();
-    let own = own.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     Ok(CommandJob {
         argv: vec![
             supervisor::this_program()?.to_string_lossy().into_owned(),
@@ -224,7 +223,7 @@ fn child(
         ],
         cwd: commands.folder.carried(&job.label),
         timeout: Millis(spans.iter().fold(0, |all, span| all.saturating_add(span.0))),
-        variables: own.filter(|(name, _)| told(name)).collect(),
+        variables: own_variables().filter(|(name, _)| told(name)).collect(),
         env: inherited(),
         stdin: None,
         told: Vec::new(),
@@ -469,6 +468,7 @@ mod tests {
             commit: Some("c".to_owned()),
             exit: Some(there),
             why: None,
+            printed: None,
         };
         let exit = left_elsewhere(&here, &end).unwrap();
         assert_eq!(

@@ -55,7 +55,7 @@ fn kill(process: Pid) {
 }
 
 /// The child that stands for an agent of a run in a folder.
-fn child_in(folder: &Path) -> Option<Pid> {
+pub fn child_in(folder: &Path) -> Option<Pid> {
     let names = fs::read_dir("/proc").unwrap().flatten();
     let pids = names.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     let is_it = |pid: &i32| {
