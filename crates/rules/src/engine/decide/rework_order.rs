@@ -62,14 +62,15 @@ fn after_what_they_need(state: &State, roots: &[TaskId]) -> Vec<TaskId> {
     sorted
 }
 
-/// The tasks that a task waits for: those that it is built on, and regressed ones that go first.
+/// The tasks that a task waits for: those that it is built on, their fixups, and regressed ones that go first.
 fn needed(state: &State, id: TaskId) -> impl Iterator<Item = TaskId> + '_ {
     let plan = &state.plan;
-    let needed = plan.dependencies.of(id).iter();
-    let needed = needed.flat_map(|on| [*on, state.effective_task(*on)]);
+    let needed = plan.dependencies.of(id).iter().copied().chain(plan.held_by(id));
+    // Whoever needs what failed waits as soon as its fixup is done again, also one that has not made up for it.
+    let needed = needed.flat_map(|on| [Some(on), plan.fixup(on)]).flatten();
     let open = state.task(id).reopened.as_deref();
     let first = open.into_iter().flat_map(|open| &open.behind);
-    needed.chain(plan.held_by(id)).chain(first.copied())
+    needed.chain(first.copied())
 }
 
 /// Where the files lie that a task names, as far as they are known.

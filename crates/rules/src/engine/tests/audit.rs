@@ -3,7 +3,7 @@
 use crate::domain::{Answer, AttemptKind, Digest, FailureMode, Millis, Money, Status, TaskId, Timestamp};
 use crate::engine::{
     AskReply, AuditEvidence, BudgetEvent, CheckResult, Command, Effect, Event, Fact, FileFact, Job, Looks,
-    RunEvent, TaskEvent, TurnEvent, apply, decide, may_be_made,
+    RunEvent, State, TaskEvent, TurnEvent, apply, decide, may_be_made,
 };
 
 use crate::engine::audit::{AuditStanding, differing};
@@ -282,6 +282,43 @@ fn regressed_work_of_one_file_never_goes_ahead_of_what_it_waits_for() {
     assert_ne!(statuses(&simulation.state)[1], Status::Pending, "it goes first");
     simulation.run(good);
     assert_eq!(statuses(&simulation.state), [Status::Done, Status::Done]);
+}
+
+/// What a fixup that nobody reviewed has mended counts as failed, until the fixup is done again.
+#[test]
+fn regressed_work_never_goes_ahead_of_the_fixup_of_what_it_needs() {
+    let mission = "name: m
+onExhausted: fixup
+settings: {maxFixAttempts: 0, maxRetries: 0, orchestrator: o}
+agents: {w: {run: [/bin/true]}, o: {run: [/bin/true]}}
+tasks:
+  - {title: broken, assignTo: w, review: none, targetFiles: [a]}
+  - {title: after, assignTo: w, dependsOn: [broken], review: none, targetFiles: [a]}
+";
+    let mut simulation = Simulation::new(mission, options());
+    let without = |state: &State, effect: &Effect| match effect {
+        Effect::Job {
+            turn,
+            job: Job::Scan { .. },
+        } if turn.task == FIRST => Response::Files(None, 0),
+        Effect::Ask { .. } => Response::Answer(Answer::Absorb {
+            prompt: "without it".to_owned(),
+        }),
+        _ => good(state, effect),
+    };
+    simulation.run(without);
+    use Status::{Done, Failed, Pending};
+    assert_eq!(statuses(&simulation.state), [Failed, Done, Done]);
+    simulation.resume();
+    no_file_is_there(&mut simulation);
+    let after = simulation.state.task(TaskId(1)).status();
+    let fixup = simulation.state.task(TaskId(2)).status();
+    assert!(
+        after == Pending && fixup != Pending,
+        "the fixup goes first: {after:?}, {fixup:?}"
+    );
+    simulation.run(without);
+    assert_eq!(statuses(&simulation.state), [Failed, Done, Done]);
 }
 
 #[test]
