@@ -63,7 +63,7 @@ fn after_what_they_need(state: &State, roots: &[TaskId]) -> Vec<TaskId> {
 }
 
 /// The tasks that a task waits for: those that it is built on, their fixups, and regressed ones that go first.
-fn needed(state: &State, id: TaskId) -> impl Iterator<Item = TaskId> + '_ {
+fn needed(state: &State, id: TaskId) -> impl Iterator<Item = TaskId> {
     let plan = &state.plan;
     let needed = plan.dependencies.of(id).iter().copied().chain(plan.held_by(id));
     // Whoever needs what failed waits as soon as its fixup is done again, also one that has not made up for it.
