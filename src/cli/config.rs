@@ -143,6 +143,7 @@ fn own_settings(path: &Path, layers: &Layers) -> Result<Settings, Failure> {
         project: without(&layers.project),
         user: without(&layers.user),
         has_workers: layers.has_workers,
+        filled_by: None,
     };
     let loaded = load::read(path).and_then(|source| mission::load(&source, &layers));
     Ok(settings_of(loaded.map_err(Failure::mission)?.mission))

@@ -82,10 +82,17 @@ fn open(path: &Path) -> io::Result<File> {
 pub fn load_over(source: &Source, layers: &Layers, folder: &Path) -> Result<Loaded, Report> {
     let loaded = mission::load(source, layers)?;
     let included = folder.join(&*loaded.mission.workspace()).join(INCLUDED);
-    let refused = included
-        .is_file()
-        .then(|| mission::refuse_filled_folders(source, &loaded.mission, INCLUDED));
-    refused.flatten().map_or(Ok(loaded), Err)
+    if !included.is_file() {
+        return Ok(loaded);
+    }
+    let filled_by = Some(INCLUDED);
+    mission::load(
+        source,
+        &Layers {
+            filled_by,
+            ..layers.clone()
+        },
+    )
 }
 
 /// Loads a mission for a run, and says what is to be noted of it.

@@ -356,5 +356,6 @@ pub fn layers_of(options: &RunOptions) -> Result<Layers, Report> {
             ConfigLayer::User,
         )?,
         has_workers: HAS_WORKERS,
+        filled_by: None,
     })
 }

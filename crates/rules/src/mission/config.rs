@@ -29,6 +29,8 @@ pub struct Layers {
     pub user: Option<Config>,
     /// Whether this build hands work to workers on other machines.
     pub has_workers: bool,
+    /// The file of the workspace by which folders of tasks are filled, where it is there.
+    pub filled_by: Option<&'static str>,
 }
 
 impl Layers {

@@ -161,7 +161,7 @@ pub fn load(source: &Source, layers: &Layers) -> Result<Loaded, Report> {
     problems.append(validate::validate(
         &mission,
         &checked.incomplete,
-        layers.has_workers,
+        (layers.has_workers, layers.filled_by),
     ));
     let failed = problems.has_errors();
     if !failed {
@@ -192,17 +192,6 @@ pub fn warn_of_missing_files(source: &Source, found: Vec<(usize, String)>) -> Ve
         );
     }
     problems.locate(&source.name, text, tree.as_ref()).0
-}
-
-/// Refuses a file of the workspace that fills the folders of tasks from there, where an agent works on other machines: whether
-/// it is there is for others to see. `None` where no agent does.
-pub fn refuse_filled_folders(source: &Source, mission: &Mission, file: &str) -> Option<Report> {
-    let text = source.text().ok()?;
-    let (tree, _) = Tree::parse(text).ok()?;
-    let mut problems = Violations::default();
-    validate::refuse_filled_folders(mission, file, &mut problems);
-    let (diagnostics, more) = problems.locate(&source.name, text, Some(&tree));
-    (!diagnostics.is_empty()).then_some(Report { diagnostics, more })
 }
 
 /// A map in YAML as plain data; `None` for what is none. What is wrong with its values is not looked for: whoever depends on

@@ -142,10 +142,7 @@ pub use environment::{UnsetVariable, expand};
 pub use finish_plan::{FinishCommand, FinishGatePlan, ListOf, Requirement};
 pub use growth::{AddedTask, Addition, PlanStep};
 pub use levels::money_value;
-pub use load::{
-    LONGEST_MISSION, Loaded, Report, Source, agents_in, load, plain, refuse_filled_folders,
-    warn_of_missing_files,
-};
+pub use load::{LONGEST_MISSION, Loaded, Report, Source, agents_in, load, plain, warn_of_missing_files};
 pub use loosened_judging::NO_FINAL_CHECKS;
 pub use migrate_plan::migrate_plan;
 pub use pipeline::{

@@ -23,9 +23,13 @@ impl Plan {
     /// The name of the worktree in which all accepted work lies together, beside those of tasks.
     pub const MERGED: &str = "merged";
 
-    /// Whether an agent may work on a task, or be asked about it: one with a `queue` where the task's folder can go to its workers.
+    /// Whether an agent may work on a task, or be asked about it: one with a `queue` where the task's folder can go to its workers, with
+    /// all that is in it.
     pub fn reaches(&self, agent: AgentId, task: TaskId) -> bool {
-        let goes = || self.task(task).isolation.is_carried() && self.rules.workers.exchange.is_some();
+        let folders = &self.rules.worktrees;
+        let is_filled = !folders.copy.is_empty() || !folders.link.is_empty();
+        let exchange = self.rules.workers.exchange.as_ref().filter(|_| !is_filled);
+        let goes = || exchange.is_some() && self.task(task).isolation.is_carried();
         self.agent(agent).spec.queue.is_none() || goes()
     }
 

@@ -125,6 +125,7 @@ fn layers() -> Layers {
             ConfigLayer::User,
         )),
         has_workers: false,
+        filled_by: None,
     }
 }
 

@@ -151,19 +151,37 @@ fn a_queue_fits_agent_task_and_settings_or_is_refused_at_its_place() {
 
 #[test]
 fn a_file_that_fills_folders_is_refused_where_an_agent_works_elsewhere() {
-    let layers = Layers {
-        has_workers: true,
-        ..Layers::default()
-    };
-    let refused = |text: &str| {
-        let source = Source::new("m.yaml", text);
-        let mission = load(&source, &layers).unwrap().mission;
-        refuse_filled_folders(&source, &mission, ".worktreeinclude")
-    };
-    let report = refused(&queued("")).expect("it is refused");
-    let spot = report.diagnostics[0].spot.as_ref().map(|spot| spot.line);
-    assert_eq!((report.has_errors(), spot), (true, Some(3)));
-    assert!(refused(&queued("tasks: [{title: t, assignTo: b}]\n")).is_none());
+    for (filled_by, copied, [works, asked]) in [
+        (Some(".worktreeinclude"), "", [3, 8]),
+        (None, ", worktree: {copy: [f]}", [7, 8]),
+        (None, ", worktree: {link: [f]}", [7, 8]),
+    ] {
+        let refused = |tasks: &str| {
+            let settings = format!("settings: {{workers: {{exchange: e}}{copied}}}\n");
+            let text = queued(&format!("isolation: worktree\n{settings}{tasks}"));
+            let layers = Layers {
+                has_workers: true,
+                filled_by,
+                ..Layers::default()
+            };
+            let report = load(&Source::new("m.yaml", text), &layers)
+                .map_or_else(|report| report, |loaded| loaded.notes);
+            let told = report.diagnostics.into_iter();
+            let told = told.map(|one| (one.code.as_str(), one.spot.map_or(0, |spot| spot.line)));
+            told.collect::<Vec<_>>()
+        };
+        assert_eq!(refused("tasks: [{title: t, assignTo: a}]\n"), [("Q0206", works)]);
+        assert_eq!(refused("tasks: [{title: t, assignTo: b}]\n"), []);
+        // Who is asked about a task sees its folder there.
+        for asked_by in [
+            "stages: [{name: s, agent: c}]",
+            "requiresApproval: {approvers: [c]}",
+            "expectations: [{type: llm_review, reviewers: [c]}]",
+        ] {
+            let told = refused(&format!("tasks: [{{title: t, assignTo: b, {asked_by}}}]\n"));
+            assert_eq!(told, [("Q0206", asked)], "{asked_by}");
+        }
+    }
 }
 
 #[test]
@@ -198,6 +216,10 @@ fn an_agent_with_a_queue_judges_the_tasks_whose_folders_go_to_its_workers() {
         ("isolation: temp\nsettings: {workers: {exchange: e}}\n", true),
         ("isolation: shared\nsettings: {workers: {exchange: e}}\n", false),
         ("isolation: worktree\n", false),
+        (
+            "isolation: worktree\nsettings: {workers: {exchange: e}, worktree: {link: [f]}}\n",
+            false,
+        ),
     ] {
         let plan = plan(&format!("{more}tasks: [{{title: t, assignTo: b}}]\n"));
         let [a, d] = ["a", "d"].map(|name| plan.find_agent(name).unwrap());

@@ -35,7 +35,6 @@ mod waits;
 mod workers;
 
 pub use criteria::unclear;
-pub use workers::refuse_filled_folders;
 
 use std::collections::{HashMap, HashSet};
 
@@ -53,6 +52,8 @@ pub struct Names<'m> {
     pub agents: HashSet<&'m str>,
     /// The agents with a `queue`.
     pub queued: HashSet<&'m str>,
+    /// What fills the folders of tasks from the workspace.
+    pub filled_by: Option<&'m str>,
     /// The first task of each look, where any title is not plain ASCII.
     pub looks: HashMap<String, usize>,
     /// The places that hidden checks name, each with the title of such a check's task.
@@ -85,6 +86,7 @@ impl<'m> Names<'m> {
             tasks,
             agents,
             queued: queued.map(|(name, _)| &**name).collect(),
+            filled_by: workers::filled_by(mission),
             looks,
             hidden: tasks::named_by_hidden(mission),
             mission,
@@ -155,10 +157,16 @@ impl<'m> Names<'m> {
     }
 }
 
-/// Everything that is wrong with a mission whose keys are right; `has_workers` says whether this build hands work to workers.
-pub fn validate(mission: &Mission, incomplete: &HashSet<Referent>, has_workers: bool) -> Violations {
+/// Everything that is wrong with a mission whose keys are right; `has_workers` says whether this build hands work to workers, and
+/// `filled_by` which file of the workspace fills the folders of tasks.
+pub fn validate(
+    mission: &Mission,
+    incomplete: &HashSet<Referent>,
+    (has_workers, filled_by): (bool, Option<&'static str>),
+) -> Violations {
     let mut problems = Violations::default();
-    let names = Names::new(mission, incomplete);
+    let mut names = Names::new(mission, incomplete);
+    names.filled_by = names.filled_by.or(filled_by);
     version(mission, &mut problems);
     agents::validate(&mission.agents, &names, &mut problems);
     workers::validate_each(&mission.agents, has_workers, &mut problems);

@@ -82,7 +82,10 @@ pub fn refuse_asked(
             Code::MissingKey,
             "`settings.workers` names no `exchange`".to_owned(),
         ),
-        None => return,
+        None => match names.filled_by {
+            Some(what) => (Code::KeyDoesNotApply, format!("`{what}` does not reach them")),
+            None => return,
+        },
     };
     problems.refuse(
         code,
@@ -91,8 +94,8 @@ pub fn refuse_asked(
             "the agent {} is asked on other machines, and {what}",
             quoted(name)
         ),
-        "name an agent without a `queue`, or let the folders go there: `isolation: worktree` or `temp`, and \
-         `settings: {workers: {exchange: ../exchange.git}}`",
+        "name an agent without a `queue`, or let the folders go there: `isolation: worktree` or `temp`, \
+         `settings: {workers: {exchange: ../exchange.git}}`, and `worktree.setup` makes what they need",
     );
 }
 
@@ -146,55 +149,39 @@ pub fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Violations)
     let Some(agent) = mission.tasks.iter().find_map(carried) else {
         return;
     };
-    let settings = &mission.settings;
-    if settings.workers.exchange.is_none() {
+    let queue = Path::of("agents").key(agent.to_owned()).key("queue");
+    if let Some(what) = names.filled_by {
+        let key = what.strip_prefix("worktree.");
+        let place = |key: &str| Path::of("settings").key("worktree").key(key.to_owned());
+        problems.refuse(
+            Code::KeyDoesNotApply,
+            key.map_or_else(|| queue.clone(), place),
+            format!(
+                "`{what}` does not reach other machines, where the agent {} works",
+                quoted(agent)
+            ),
+            "remove it, and let `worktree.setup` make what is needed: it runs here and on the worker",
+        );
+    }
+    if mission.settings.workers.exchange.is_none() {
         problems.refuse(
             Code::MissingKey,
-            ViolationPlace::Key(Path::of("agents").key(agent.to_owned()).key("queue")),
+            queue,
             format!("the agent {} has a `queue`, and `settings.workers` names no `exchange`", quoted(agent)),
             "add for example `settings: {workers: {exchange: ../exchange.git}}`, a bare git repository that all machines reach",
         );
     }
-    for (key, named) in [
-        ("copy", &settings.worktree.copy),
-        ("link", &settings.worktree.link),
-    ] {
-        if !named.is_empty() {
-            refuse_filled(
-                &format!("worktree.{key}"),
-                agent,
-                Path::of("settings").key("worktree").key(key),
-                problems,
-            );
-        }
-    }
 }
 
-/// Refuses `file`, which fills folders from the workspace, where an agent works on other machines.
-pub fn refuse_filled_folders(mission: &Mission, file: &str, problems: &mut Violations) {
-    let incomplete = HashSet::new();
-    let names = Names::new(mission, &incomplete);
-    let mut tasks = mission.tasks.iter();
-    if let Some(agent) = tasks.find_map(|task| carried_by(mission, &names, task)) {
-        refuse_filled(
-            file,
-            agent,
-            Path::of("agents").key(agent.to_owned()).key("queue"),
-            problems,
-        );
-    }
-}
-
-fn refuse_filled(what: &str, agent: &str, place: Path, problems: &mut Violations) {
-    problems.refuse(
-        Code::KeyDoesNotApply,
-        place,
-        format!(
-            "`{what}` does not reach other machines, where the agent {} works",
-            quoted(agent)
-        ),
-        "remove it, and let `worktree.setup` make what is needed: it runs here and on the worker",
-    );
+/// The key of a mission that fills the folders of tasks from the workspace.
+pub fn filled_by(mission: &Mission) -> Option<&'static str> {
+    let worktree = &mission.settings.worktree;
+    let keys = [
+        ("worktree.copy", &worktree.copy),
+        ("worktree.link", &worktree.link),
+    ];
+    keys.into_iter()
+        .find_map(|(key, named)| (!named.is_empty()).then_some(key))
 }
 
 /// The first agent with a `queue` among those who may work on a task: its own, and whoever goes on instead. A
