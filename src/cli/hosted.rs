@@ -28,7 +28,9 @@ pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
     let run = named.map_or_else(|| new_run_id(&folder), Ok)?;
     if std::env::var_os(HOSTED).is_none() {
         let (plan, ..) = planned(&arguments, matches, screen)?;
-        let words = std::env::args_os().skip(1);
+        let mut words = std::env::args_os().skip(1).peekable();
+        // The host says that word itself.
+        words.next_if(|word| word == "run");
         let command = HostedCommand {
             run: run.clone(),
             folder: current_dir()?,

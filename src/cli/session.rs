@@ -33,14 +33,19 @@ static FORKED: Mutex<Option<io::Result<supervisor::Handle>>> = Mutex::new(None);
 /// begins with a copy of what the supervisor holds in memory, and whoever reads a command line leaves much there.
 pub fn fork_early(words: &[OsString]) {
     if words.get(1).is_some_and(|name| name == "run" || name == "resume") {
-        *crate::locked(&FORKED) = Some(supervisor::fork());
+        *crate::locked(&FORKED) = Some(supervisor::fork(false));
     }
 }
 
 /// Starts the supervisor, if it was not started already. Must come before anything opens a thread, a lock or a large mission.
 pub fn fork_supervisor() -> Result<supervisor::Handle, Failure> {
     let forked = crate::locked(&FORKED).take();
-    forked.unwrap_or_else(supervisor::fork).map_err(|error| {
+    begun(forked.unwrap_or_else(|| supervisor::fork(false)))
+}
+
+/// The supervisor that was begun, or why there is none.
+pub fn begun(forked: io::Result<supervisor::Handle>) -> Result<supervisor::Handle, Failure> {
+    forked.map_err(|error| {
         environment!("cannot start the supervisor, the process that owns all agents: {error}")
     })
 }

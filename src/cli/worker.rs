@@ -46,30 +46,23 @@ pub fn worker(arguments: &WorkerArgs, screen: &Screen) -> Result<u8, Failure> {
 
     use super::event_loop::block_on;
     use super::operator_client::refuse_agents;
-    use super::session::{can_be_confined, fork_supervisor};
+    use super::session::{begun, can_be_confined};
     use crate::report::sanitize;
-    use crate::runtime::{SESSIONS, WorkerError, WorkerSetup, serve};
-    use crate::store::{OperatorKey, folder_of_user};
+    use crate::runtime::{SESSIONS, WorkerError, WorkerSetup, serve, team_key};
+    use crate::store::folder_of_user;
 
     refuse_agents()?;
     // While there is one thread.
-    let mut supervisor = fork_supervisor()?;
+    let mut supervisor = begun(supervisor::fork(arguments.sessions))?;
     let refused = can_be_confined(&mut supervisor)?.refused();
-    let key = OperatorKey::of_team().map_err(|error| environment!("the team's key: {error}"))?;
-    let key = key.ok_or_else(|| {
-        environment!("there is no key of the team, under which this machine would run commands").help(
-            "set QUORUM_WORKER_KEY, or take the file $XDG_CONFIG_HOME/quorum/worker-key (mode 0600, 32 bytes or more) to each \
-             machine: `head -c 32 /dev/urandom | base64`",
-        )
-    })?;
-    let folder = folder_of_user("XDG_CACHE_HOME", ".cache").map(|folder| folder.join("quorum/worker"));
-    let folder =
-        folder.ok_or_else(|| environment!("there is no home folder for the jobs; set XDG_CACHE_HOME"))?;
+    let key = team_key().map_err(Failure::environment)?;
+    let caches = folder_of_user("XDG_CACHE_HOME", ".cache")
+        .ok_or_else(|| environment!("there is no home folder for the jobs; set XDG_CACHE_HOME"))?;
     let setup = WorkerSetup {
         queue: arguments.queue.clone().unwrap_or_else(|| SESSIONS.to_owned()),
         slots: arguments.slots.get().into(),
         key,
-        folder,
+        folder: caches.join("quorum/worker"),
         refused,
     };
     let is_quiet = screen.output().quiet;
@@ -83,6 +76,6 @@ pub fn worker(arguments: &WorkerArgs, screen: &Screen) -> Result<u8, Failure> {
     match served.map_err(Failure::internal)? {
         Ok(()) => Ok(0),
         Err(why @ (WorkerError::Server(_) | WorkerError::Folder(_))) => Err(Failure::environment(why)),
-        Err(why @ (WorkerError::Client(_) | WorkerError::Supervisor(_))) => Err(Failure::internal(why)),
+        Err(why) => Err(Failure::internal(why)),
     }
 }

@@ -30,6 +30,7 @@ pub use carry::{
     desk::{ask_desk, close_desk},
     desk_form::DeskCall,
     form::{HostedCommand, SESSIONS},
+    server::team_key,
     worker::{WorkerError, WorkerSetup, serve},
 };
 pub use isolation::git;

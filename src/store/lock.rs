@@ -61,7 +61,8 @@ impl Holder {
     }
 }
 
-fn host() -> String {
+/// The name of this machine.
+pub fn host() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 

@@ -42,6 +42,8 @@ pub(crate) mod double;
 pub use dead_letters::DeadLetters;
 pub use journal::{DamagedJournal, Journal, JournalError, LONGEST_RECORD, Reader};
 pub use layout::{AskFile, FolderError, KnownRun, NOT_UTF8, RunFolder, SpoolName, StateFolder};
+#[cfg(feature = "temporal")]
+pub use lock::host;
 pub use lock::{HOSTED, Holder, Lock, LockError};
 pub use log_file::{FsLog, LogFile};
 pub use operator_key::OperatorKey;

@@ -185,3 +185,40 @@ fn a_script_that_its_interpreter_will_not_find_is_named_beforehand() {
     let found = workspace.quorum(&["run"]).exits(0);
     assert!(!found.stderr.contains("warning"), "{}", found.stderr);
 }
+
+#[test]
+#[cfg(not(feature = "temporal"))]
+fn a_build_without_workers_refuses_what_only_other_machines_could_do_and_says_why() {
+    let workspace = Workspace::new();
+    workspace.mission(ONE);
+    let run = "20261121-215900-123";
+    for (line, what) in [
+        ("worker --queue gpu", "work for other machines"),
+        ("worker --sessions", "work for other machines"),
+        ("run --hosted", "have a session hosted"),
+        ("approve RUN.0.1 --via temporal", "ask other machines"),
+        ("reject RUN.0.1 --reason no --via temporal", "ask other machines"),
+        ("answer RUN.0.1 yes --via temporal", "ask other machines"),
+        ("cancel RUN --yes --via temporal", "ask other machines"),
+        ("gate g --run RUN --via temporal", "ask other machines"),
+        ("inbox RUN --via temporal", "ask other machines"),
+        ("status RUN --via temporal", "ask other machines"),
+        ("events RUN --via temporal", "ask other machines"),
+        ("logs t --run RUN --via temporal", "ask other machines"),
+    ] {
+        let line = line.replace("RUN", run);
+        let words: Vec<&str> = line.split(' ').collect();
+        let refused = workspace.quorum(&words).exits(2);
+        let why = format!("this build of quorum cannot {what}: it has no workers");
+        assert!(
+            refused.stderr.contains(&why) && refused.stderr.contains("--features temporal"),
+            "{line}: {refused:?}"
+        );
+        assert_eq!(refused.stdout, "", "{line}");
+    }
+    workspace.quorum(&["status", run, "--via", "pigeons"]).exits(2).says(&["pigeons"]);
+    workspace.mission(&ONE.replace("run: 'true'", "run: 'true', queue: gpu"));
+    let refused = workspace.quorum(&["run"]).exits(2);
+    refused.says(&["mission.yaml:1", "this build of quorum hands no work to other machines"]);
+    assert!(!workspace.exists(".polpo/runs"));
+}

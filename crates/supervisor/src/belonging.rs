@@ -10,7 +10,7 @@ use super::identity::{ProcessIdentity, number, pid_of};
 use super::mark;
 use super::platform;
 use super::platform::forebears::any_forebear;
-use super::turn_marker::{TURN_KEY_VARIABLE, TurnMarker};
+use super::turn_marker::{OF_HOST, TURN_KEY_VARIABLE, TurnMarker};
 
 /// How supervisors are called in `/proc`: the kernel keeps 15 characters of a name.
 pub const SUPERVISOR_NAME: &str = "quorum-supervis";
@@ -35,8 +35,8 @@ pub fn is_an_agents(pid: u32) -> io::Result<bool> {
     }
     any_forebear(pid, |forebear| {
         let names = [TURN_KEY_VARIABLE, RUN_VARIABLE];
-        let marked = names.iter().any(|name| forebear.variable(name).is_some());
-        marked || forebear.name() == SUPERVISOR_NAME
+        let mut values = names.iter().filter_map(|name| forebear.variable(name));
+        values.any(|value| value != OF_HOST) || forebear.name() == SUPERVISOR_NAME
     })
 }
 

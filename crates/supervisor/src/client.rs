@@ -38,13 +38,16 @@ const CONNECT_AGAIN: Duration = Duration::from_millis(5);
 
 /// Forks the supervisor and waits until it is ready. From then on neither can be read by others of its user.
 ///
+/// The supervisor of a host starts sessions, which are no agents': it leaves no mark on them, and the supervisor of each session marks
+/// what that starts.
+///
 /// Must be called while the process has one thread, and before anything is opened or locked that children or a
 /// surviving supervisor must not hold (the supervisor closes what it inherits, but only after the fork).
 ///
 /// # Errors
 ///
 /// `InvalidInput` if the process has several threads, else what the system refuses.
-pub fn fork() -> io::Result<Handle> {
+pub fn fork(is_of_host: bool) -> io::Result<Handle> {
     let threads = platform::thread_count()?;
     if threads != 1 {
         let message = format!("the supervisor must be started from one thread, there are {threads}");
@@ -58,7 +61,7 @@ pub fn fork() -> io::Result<Handle> {
     match unsafe { posix::fork() }? {
         Forked::Supervisor => {
             drop(runner);
-            event_loop::run(supervisor, secret)
+            event_loop::run(supervisor, secret, is_of_host)
         }
         Forked::Runner { supervisor: pid } => {
             drop(supervisor);

@@ -38,7 +38,7 @@ use super::protocol::{
     Frames, HeldChild, Holding, Outgoing, Spawn, SupervisorCommand, SupervisorEvent, encode,
 };
 use super::sealed::AnswerPipe;
-use super::turn_marker::{TURN_KEY_VARIABLE, TurnMarker};
+use super::turn_marker::{OF_HOST, TURN_KEY_VARIABLE, TurnMarker};
 
 /// How long an exit waits for the rest of its tree to die after SIGKILL.
 const TREE_PATIENCE: Duration = Duration::from_secs(2);
@@ -55,13 +55,17 @@ const START_WAITS: Duration = Duration::from_millis(5);
 pub type Greeting = Result<ProcessIdentity, String>;
 
 /// Lives the supervisor's life in a process of its own and ends it; `socket` leads to the runner.
-pub fn run(socket: UnixStream, secret: SupervisorSecret) -> ! {
-    posix::exit_now(if serve(socket, secret).is_ok() { 0 } else { 1 })
+pub fn run(socket: UnixStream, secret: SupervisorSecret, is_of_host: bool) -> ! {
+    posix::exit_now(if serve(socket, secret, is_of_host).is_ok() {
+        0
+    } else {
+        1
+    })
 }
 
-fn serve(socket: UnixStream, secret: SupervisorSecret) -> io::Result<()> {
+fn serve(socket: UnixStream, secret: SupervisorSecret, is_of_host: bool) -> io::Result<()> {
     let mut socket = UnixStream::from(posix::above_standard(socket.into())?);
-    let ready = become_supervisor(&socket);
+    let ready = become_supervisor(&socket, is_of_host);
     let greeting: Greeting = match &ready {
         Ok((_, identity)) => Ok(identity.clone()),
         Err(error) => Err(format!("the supervisor cannot start: {error}")),
@@ -71,7 +75,7 @@ fn serve(socket: UnixStream, secret: SupervisorSecret) -> io::Result<()> {
     socket.write_all(&bytes)?;
     socket.set_nonblocking(true)?;
     let (signals, identity) = ready?;
-    let mut supervisor = Supervisor::new(socket, signals, identity, secret);
+    let mut supervisor = Supervisor::new(socket, signals, (identity, is_of_host), secret);
     // SAFETY: this process has one thread, and was forked from one that has hidden.
     unsafe { concealment::forget_environment() };
     supervisor.serve();
@@ -79,15 +83,17 @@ fn serve(socket: UnixStream, secret: SupervisorSecret) -> io::Result<()> {
 }
 
 /// Cuts the process off from what it shares with the runner, and makes it fit to look after children.
-fn become_supervisor(socket: &UnixStream) -> io::Result<(Signals, ProcessIdentity)> {
+fn become_supervisor(socket: &UnixStream, is_of_host: bool) -> io::Result<(Signals, ProcessIdentity)> {
     // A session of its own: the terminal's Ctrl-C is for the runner, which decides what it means for children.
     rustix::process::setsid()?;
     posix::close_inherited(socket.as_raw_fd(), platform::open_descriptors()?)?;
     let signals = Signals::install()?;
     platform::adopt_orphans()?;
-    platform::name_process(SUPERVISOR_NAME);
     let identity = platform::own_identity()?;
-    mark::mark_this_process(&identity);
+    if !is_of_host {
+        platform::name_process(SUPERVISOR_NAME);
+        mark::mark_this_process(&identity);
+    }
     Ok((signals, identity))
 }
 
@@ -105,6 +111,8 @@ struct Supervisor {
     /// The moment at which opening the adoption socket is tried again.
     open_again: Option<Instant>,
     identity: ProcessIdentity,
+    /// Whether its children are sessions.
+    is_of_host: bool,
     exits: ExitsFile,
     /// Running children, by key.
     children: HashMap<u64, Child>,
@@ -154,7 +162,7 @@ impl Supervisor {
     fn new(
         socket: UnixStream,
         signals: Signals,
-        identity: ProcessIdentity,
+        (identity, is_of_host): (ProcessIdentity, bool),
         secret: SupervisorSecret,
     ) -> Supervisor {
         let outer = std::env::var(TURN_KEY_VARIABLE).ok();
@@ -169,6 +177,7 @@ impl Supervisor {
             read_buffer: vec![0; READ_SIZE],
             open_again: None,
             identity,
+            is_of_host,
             exits: ExitsFile::Awaited,
             children: HashMap::new(),
             by_pid: HashMap::new(),
@@ -408,7 +417,10 @@ impl Supervisor {
                 "the supervisor was not told where to record exits",
             ))
         } else {
-            let marker = self.orphans.marker_for(key);
+            let marker = match self.is_of_host {
+                true => OF_HOST.to_owned(),
+                false => self.orphans.marker_for(key),
+            };
             Child::spawn(spawn, &marker, &mut self.outputs, &mut self.launcher)
         };
         match spawned {

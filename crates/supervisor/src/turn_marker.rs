@@ -6,6 +6,9 @@ use super::identity::ProcessIdentity;
 /// child belongs to: a comma-separated list, from the outermost run to the innermost, of `PID.STARTTIME.KEY`.
 pub const TURN_KEY_VARIABLE: &str = "QUORUM_TURN_KEY";
 
+/// What stands there for a session that a host has begun. Whoever carries nothing else is no agent's.
+pub const OF_HOST: &str = "@host";
+
 /// Writes and reads the values of [`TURN_KEY_VARIABLE`] for one supervisor.
 pub struct TurnMarker {
     /// The supervisor's part of the marker: `PID.STARTTIME.`

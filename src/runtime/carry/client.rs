@@ -15,7 +15,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rustix::process::Signal;
-use temporalio_client::errors::{ActivityResultError, StartActivityError};
+use temporalio_client::errors::{ActivityInteractionError, ActivityResultError, StartActivityError};
 use temporalio_client::{
     ActivityCancelOptions, ActivityDescribeOptions, ActivityHandle, ActivityIdConflictPolicy,
     ActivityIdReusePolicy, ActivityStartOptions, Client, RetryPolicy,
@@ -28,12 +28,14 @@ use super::form::{
     HostedCommand, SESSIONS, STDERR, STDOUT, activity_id, queue_name,
 };
 use super::server::{ServerError, check, connect, is_passing, team_key};
-use super::worker::{CarriedActivity, Place, node_name};
+use super::worker::{CarriedActivity, Place};
 use crate::executor::command::GRACE;
 use crate::executor::error::WorkError;
 use crate::runtime::isolation::worktrees::exchange::{CarriedName, CommitId, GitExchange};
 use crate::runtime::session::signals::SessionSignals;
-use rules::domain::Millis;
+use crate::store::host;
+use rules::domain::{Millis, OutcomeClass};
+use rules::engine::StopCause;
 use rules::mission::model::Workers;
 use supervisor::files::{if_there, no_links::scratch_folder, open_of_any_length};
 
@@ -112,20 +114,19 @@ fn stand_for(request: &CarriedRequest) -> Result<(u8, CarriedOutcome), WorkError
     let mut writer = ReportWriter::new(request);
     let outcome = runtime.block_on(carried(request, &mut writer));
     runtime.shutdown_background();
+    let mut signal = None;
     let code = match &outcome {
-        CarriedOutcome::Ended(end) => print_rest(&mut writer, end)?,
-        CarriedOutcome::CalledOff => CALLED_OFF,
+        CarriedOutcome::Ended(end) => {
+            let code = print_rest(&mut writer, end)?;
+            if let Some(exit) = &end.exit {
+                writer.report.began = Some(end.worker.clone());
+                signal = exit.signal.filter(|_| end.commit.is_some());
+            }
+            code
+        }
+        CarriedOutcome::CalledOff => writer.called_off.unwrap_or(CALLED_OFF),
         _ => NO_EXIT,
     };
-    let signal = match &outcome {
-        CarriedOutcome::Ended(end) if end.commit.is_some() => end.exit.as_ref().and_then(|exit| exit.signal),
-        _ => None,
-    };
-    if let CarriedOutcome::Ended(end) = &outcome
-        && end.exit.is_some()
-    {
-        writer.report.began = Some(end.worker.clone());
-    }
     writer.report.end = Some(outcome.clone());
     writer.write()?;
     if let Some(signal) = signal.and_then(Signal::from_named_raw) {
@@ -143,6 +144,8 @@ struct ReportWriter<'r> {
     printed: u64,
     /// Whether another child was here before, so that the command may have begun and is not begun by this one.
     is_found: bool,
+    /// The exit code of a child that was told to end, once it was.
+    called_off: Option<u8>,
 }
 
 impl<'r> ReportWriter<'r> {
@@ -152,6 +155,7 @@ impl<'r> ReportWriter<'r> {
             report: CarriedReport::default(),
             printed: 0,
             is_found: request.report.exists(),
+            called_off: None,
         }
     }
 
@@ -201,9 +205,9 @@ async fn begun(request: &CarriedRequest, writer: &ReportWriter<'_>) -> Result<Tu
     };
     let key = team_key().map_err(|why| not_begun(why.to_string()))?;
     let job = CarriedJob::of(request, &key);
-    let until = Instant::now() + duration(request.wait);
+    let until = Instant::now() + request.wait.as_duration();
     let client = loop {
-        match connect(&format!("{}@{}", request.id, node_name())).await {
+        match connect(&format!("{}@{}", request.id, host())).await {
             Ok(client) => break client,
             Err(why @ ServerError::Unreachable(..)) if !writer.is_found && Instant::now() >= until => {
                 return Err(CarriedOutcome::NeverBegan(why.to_string()));
@@ -238,7 +242,7 @@ async fn begun(request: &CarriedRequest, writer: &ReportWriter<'_>) -> Result<Tu
                 Ok(Some(input)) if input == job => return Ok(handle),
                 Ok(_) | Err(_) => return Err(CarriedOutcome::Foreign),
             },
-            Err(temporalio_client::errors::ActivityInteractionError::Rpc(status)) if is_passing(&status) => {
+            Err(ActivityInteractionError::Rpc(status)) if is_passing(&status) => {
                 sleep(PAUSE).await;
             }
             Err(why) => return Err(not_begun(why.to_string())),
@@ -247,10 +251,10 @@ async fn begun(request: &CarriedRequest, writer: &ReportWriter<'_>) -> Result<Tu
 }
 
 fn options(request: &CarriedRequest) -> ActivityStartOptions {
-    let whole = duration(request.timeout) + duration(GRACE) + HAND_OVER;
+    let whole = request.timeout.as_duration() + GRACE.as_duration() + HAND_OVER;
     ActivityStartOptions::with_start_to_close_timeout(queue_name(&request.queue), &request.id, whole)
-        .heartbeat_timeout(duration(request.lease))
-        .schedule_to_start_timeout(duration(request.wait))
+        .heartbeat_timeout(request.lease.as_duration())
+        .schedule_to_start_timeout(request.wait.as_duration())
         .retry_policy(
             RetryPolicy::builder()
                 .initial_interval(PAUSE / 5)
@@ -262,10 +266,6 @@ fn options(request: &CarriedRequest) -> ActivityStartOptions {
         .build()
 }
 
-fn duration(millis: Millis) -> Duration {
-    Duration::from_millis(millis.0)
-}
-
 /// Waits for the end of a job, prints meanwhile what comes, and calls it off at SIGTERM.
 async fn ended(handle: &TurnHandle, writer: &mut ReportWriter<'_>) -> CarriedOutcome {
     let mut signals = match SessionSignals::listen() {
@@ -273,23 +273,25 @@ async fn ended(handle: &TurnHandle, writer: &mut ReportWriter<'_>) -> CarriedOut
         Err(why) => return CarriedOutcome::NotBegun(format!("signals: {why}")),
     };
     let mut result = pin!(result_of(handle));
-    let mut called_off = false;
     let mut look = tokio::time::interval(LOOK);
     look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         tokio::select! {
             biased;
-            _ = signals.next() => {
-                called_off = true;
+            request = signals.next() => {
+                writer.called_off = Some(match request.cause {
+                    StopCause::Interrupted => OutcomeClass::Interrupted.exit_code(),
+                    _ => CALLED_OFF,
+                });
                 // Where the server does not hear it, the lease that nobody asks for any more does not help either: it is asked again.
                 while let Err(why) = handle.cancel(ActivityCancelOptions::default()).await {
-                    if !matches!(&why, temporalio_client::errors::ActivityInteractionError::Rpc(status) if is_passing(status)) {
+                    if !matches!(&why, ActivityInteractionError::Rpc(status) if is_passing(status)) {
                         break;
                     }
                     sleep(PAUSE).await;
                 }
             }
-            result = &mut result => return outcome(result, called_off, writer),
+            result = &mut result => return outcome(result, writer),
             _ = look.tick() => {
                 let about = ActivityDescribeOptions::builder().include_heartbeat_details(true).build();
                 // What is not heard now is heard at the next look.
@@ -315,15 +317,11 @@ async fn result_of(handle: &TurnHandle) -> Result<CarriedEnd, ActivityResultErro
     }
 }
 
-fn outcome(
-    result: Result<CarriedEnd, ActivityResultError>,
-    called_off: bool,
-    writer: &mut ReportWriter<'_>,
-) -> CarriedOutcome {
+fn outcome(result: Result<CarriedEnd, ActivityResultError>, writer: &mut ReportWriter<'_>) -> CarriedOutcome {
     let failure = match result {
         Ok(end) => return CarriedOutcome::Ended(Box::new(end)),
         Err(ActivityResultError::Cancelled { .. }) if !writer.is_found => return CarriedOutcome::CalledOff,
-        Err(_) if called_off => return CarriedOutcome::CalledOff,
+        Err(_) if writer.called_off.is_some() => return CarriedOutcome::CalledOff,
         Err(failure) => failure,
     };
     match &failure {

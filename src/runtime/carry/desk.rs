@@ -21,10 +21,11 @@ use tokio::time::sleep;
 use super::desk_form::{DeskCall, DeskOutput};
 use super::form::queue_name;
 use super::server::connect;
-use super::worker::{node_name, worker_runtime};
+use super::worker::worker_runtime;
 use crate::locked;
 use crate::runtime::recovery::origin::operator_key;
 use crate::runtime::work::context::WorkContext;
+use crate::store::host;
 use rules::domain::{RunId, Timestamp};
 
 /// How much of each output goes back at once, in bytes. As JSON it has four times as many at most, and a payload of the server has less
@@ -51,7 +52,7 @@ pub fn open_desk(context: WorkContext) {
         runtime.block_on(async {
             loop {
                 let at_server = async {
-                    let client = connect(&node_name()).await?;
+                    let client = connect(&host()).await?;
                     let options =
                         WorkerOptions::new(queue_name(&format!("run.{}", desk.context.folder.id())));
                     let options = options.register_activity::<run_desk::Call>(desk.clone()).build();
@@ -162,7 +163,7 @@ pub async fn ask_desk(
     mut call: DeskCall,
     mut outputs: [Box<dyn Write>; 2],
 ) -> anyhow::Result<u8> {
-    let client = connect(&node_name()).await?;
+    let client = connect(&host()).await?;
     loop {
         let (queue, id) = (queue_name(&format!("run.{run}")), call.nonce.clone());
         let options = ActivityStartOptions::with_schedule_to_close_timeout(queue, id, HOLD * 3);

@@ -95,7 +95,7 @@ pub struct HostedCommand {
     pub run: RunId,
     /// The folder that the command line was given in.
     pub folder: PathBuf,
-    /// The words of the command line, behind the program.
+    /// The words of the command line behind `run`, which the host says itself: nothing else is done of a job.
     pub words: Vec<String>,
     /// Whether its progress is printed with its result.
     pub prints_progress: bool,
@@ -380,7 +380,7 @@ mod tests {
     #[test]
     fn a_session_is_asked_for_by_the_words_of_its_command_line_in_a_queue_that_no_agent_has() {
         let team = OperatorKey::of(&[1; 32]);
-        let words = ["run", "a\nb.yaml", "--hosted"].map(str::to_owned);
+        let words = ["a\nb.yaml", "--hosted"].map(str::to_owned);
         let command = HostedCommand {
             run: RunId::new("20261121-215900-123").unwrap(),
             folder: "/srv/project".into(),

@@ -101,7 +101,7 @@ impl JobCommands {
             .collect();
         turns
             .into_iter()
-            .for_each(|turn| self.end(turn, Duration::from_millis(GRACE.0)));
+            .for_each(|turn| self.end(turn, GRACE.as_duration()));
     }
 
     /// The last that a command has printed, without secrets. What could be the beginning of one is held back. Blocks.

@@ -10,7 +10,7 @@ use temporalio_common::protos::temporal::api::workflowservice::v1::{
 };
 
 use crate::executor::error::WorkError;
-use crate::store::OperatorKey;
+use crate::store::{OperatorKey, host};
 
 /// The oldest server that has activities of their own without being told to.
 const OLDEST: (u32, u32) = (1, 32);
@@ -92,7 +92,7 @@ pub fn check() -> Result<(), WorkError> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    let connected = runtime.block_on(connect(&super::worker::node_name()));
+    let connected = runtime.block_on(connect(&host()));
     runtime.shutdown_background();
     Ok(connected.map(drop).map_err(|why| why.to_string())?)
 }
@@ -104,7 +104,8 @@ pub fn check() -> Result<(), WorkError> {
 pub fn team_key() -> Result<OperatorKey, WorkError> {
     let key = OperatorKey::of_team().map_err(|error| format!("the team's key: {error}"))?;
     Ok(key.ok_or(
-        "there is no key of the team: set QUORUM_WORKER_KEY, or make the file $XDG_CONFIG_HOME/quorum/worker-key",
+        "there is no key of the team: set QUORUM_WORKER_KEY, or take the file $XDG_CONFIG_HOME/quorum/worker-key (mode 0600, 32 bytes or \
+         more: `head -c 32 /dev/urandom | base64`) to each machine",
     )?)
 }
 

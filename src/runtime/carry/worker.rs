@@ -41,7 +41,7 @@ use crate::executor::runner::{CommandOwner, EndedCommand, UnreadExit};
 use crate::runtime::isolation::confinement::Confiner;
 use crate::runtime::isolation::worktrees::exchange::{CarriedFile, CheckedOut, CommitId, GitExchange};
 use crate::runtime::session::signals::SessionSignals;
-use crate::store::{HOSTED, OperatorKey};
+use crate::store::{HOSTED, OperatorKey, folder_of_user, host};
 use rules::domain::{TaskId, TurnId};
 use rules::mission::Confinement;
 use rules::mission::model::Sandbox;
@@ -85,11 +85,6 @@ pub enum WorkerError {
     Supervisor(#[from] io::Error),
 }
 
-/// The name of this machine.
-pub fn node_name() -> String {
-    rustix::system::uname().nodename().to_string_lossy().into_owned()
-}
-
 /// Takes commands from a queue until it is told to end: once, and what is at work comes to its end; twice, and it is ended. `tell`
 /// hears what people should know.
 ///
@@ -100,7 +95,7 @@ pub async fn serve(
     supervisor: supervisor::Handle,
     tell: impl Fn(&str) + Send + Sync + 'static,
 ) -> Result<(), WorkerError> {
-    let name = format!("{}:{}", node_name(), std::process::id());
+    let name = format!("{}:{}", host(), std::process::id());
     let mut signals = SessionSignals::listen()?;
     let client = connect(&name).await?;
     let folder = WorkerFolder::make(&setup.folder)?;
@@ -109,7 +104,7 @@ pub async fn serve(
         "{name} serves the queue '{queue}' in the namespace '{}' with {slots} slot(s)",
         client.namespace()
     ));
-    let (below, kept) = JobCommands::begin(supervisor, folder.own.clone())?;
+    let (below, kept) = JobCommands::begin(supervisor, folder.own.0.clone())?;
     let options = WorkerOptions::new(queue_name(queue))
         .tuner(tuner(*slots))
         .max_cached_workflows(0);
@@ -206,17 +201,18 @@ impl Place {
         job: CarriedJob,
     ) -> Result<CarriedEnd, ActivityError> {
         let about = ctx.info();
-        let token = ActivityIdentifier::from_task_token(TaskToken::from(about.task_token.clone()));
-        let handle = ctx.client().get_async_activity_handle(token);
+        let handle = || {
+            let token = TaskToken::from(about.task_token.clone());
+            ctx.client()
+                .get_async_activity_handle(ActivityIdentifier::from_task_token(token))
+        };
         let refused = job.refused((&self.setup.queue, &about.activity_id), &self.setup.key);
         let end = match (refused, about.heartbeat_timeout) {
             (Some(why), _) => Ok(self.never_started(why.to_owned())),
             (None, None) => Ok(self.never_started("the job has no lease".to_owned())),
-            (None, Some(lease)) => self.job(Lease::of(handle, lease), &job).await,
+            (None, Some(lease)) => self.job(Lease::of(handle(), lease), &job).await,
         };
-        let id = &job.id;
-        let token = ActivityIdentifier::from_task_token(TaskToken::from(about.task_token.clone()));
-        let handle = ctx.client().get_async_activity_handle(token);
+        let (id, handle) = (&job.id, handle());
         let told = match end {
             Ok(end) => {
                 let word = end.why.as_deref().unwrap_or("ended");
@@ -263,7 +259,7 @@ impl Place {
     async fn job(self: &Arc<Self>, mut lease: Lease, job: &CarriedJob) -> Result<CarriedEnd, NoEnd> {
         lease.beat().await?;
         let number = self.turns.fetch_add(1, Ordering::Relaxed);
-        let folder = JobFolder(self.folder.own.join(number.to_string()));
+        let folder = JobFolder(self.folder.own.0.join(number.to_string()));
         let made = {
             let (place, job, folder) = (self.clone(), job.clone(), folder.0.clone());
             lease
@@ -307,7 +303,7 @@ impl Place {
             return session_of(job, folder);
         }
         let commit = CommitId::try_from(job.commit.clone())?;
-        let checked_out = exchange(job)?.check_out(&commit, &self.folder.cache, folder)?;
+        let checked_out = exchange(job)?.check_out(&commit, &self.setup.folder.join("cache"), folder)?;
         let (within, given) = (&checked_out.folder, &checked_out.files);
         let left = folder.join("left");
         let messages = left.join(MESSAGES);
@@ -411,7 +407,7 @@ impl Place {
                             // It would call off what works elsewhere, with which the next host goes on.
                             _ if self.setup.queue == SESSIONS => Duration::ZERO,
                             NoEnd::Lost => lease.lease / 10,
-                            NoEnd::CalledOff | NoEnd::Over => Duration::from_millis(GRACE.0),
+                            NoEnd::CalledOff | NoEnd::Over => GRACE.as_duration(),
                         };
                         if no_end.is_none() || matches!(why, NoEnd::Lost) {
                             self.below.end(turn, grace);
@@ -469,12 +465,10 @@ impl Place {
         let left = work.folder.with_file_name("left");
         clean(&left.join(MESSAGES), secrets)?;
         let ended = |commit, why| CarriedEnd {
-            form: FORM,
-            worker: self.name.clone(),
             commit,
             exit: Some(exit),
             why,
-            printed: None,
+            ..self.never_started(String::new())
         };
         if let Some(why) = named_by_secrets(&work.folder, secrets) {
             return Ok(ended(None, Some(why)));
@@ -521,7 +515,7 @@ fn session_of(job: &CarriedJob, folder: &Path) -> Result<Prepared, WorkError> {
         secrets: Arc::default(),
         command: CommandJob {
             label: asked.run.to_string(),
-            argv: [vec![program], asked.words].concat(),
+            argv: [vec![program, "run".to_owned()], asked.words].concat(),
             // Of one name the first holds.
             variables: told.into_iter().chain(own_variables()).collect(),
             cwd: asked.folder,
@@ -550,9 +544,7 @@ fn flat<T>(made: Result<Result<T, WorkError>, JoinError>) -> Result<T, WorkError
 /// Where Temporal keeps its own settings, with keys.
 fn settings_of_temporal() -> Vec<PathBuf> {
     let named = ["TEMPORAL_CONFIG_FILE", "TEMPORAL_TLS_CLIENT_KEY_PATH"].map(std::env::var_os);
-    let config = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
-    let config = config.or_else(|| std::env::home_dir().map(|home| home.join(".config")));
-    let config = config.map(|folder| folder.join("temporalio"));
+    let config = folder_of_user("XDG_CONFIG_HOME", ".config").map(|folder| folder.join("temporalio"));
     named
         .into_iter()
         .flatten()

@@ -8,10 +8,8 @@ use crate::executor::error::WorkError;
 
 /// The folders of a worker.
 pub struct WorkerFolder {
-    /// What was fetched, for all workers of this user.
-    pub cache: PathBuf,
     /// The jobs of this worker, locked as long as it lives.
-    pub own: PathBuf,
+    pub own: JobFolder,
     _lock: fs::File,
 }
 
@@ -20,43 +18,29 @@ impl WorkerFolder {
     pub fn make(all: &Path) -> Result<Self, WorkError> {
         let jobs = all.join("jobs");
         fs::create_dir_all(&jobs).map_err(WorkError::file("make", &jobs))?;
-        for left in fs::read_dir(&jobs)
-            .map_err(WorkError::file("read", &jobs))?
-            .flatten()
-        {
-            let path = left.path();
-            if fs::File::open(path.join("lock")).is_ok_and(|lock| is_free(&lock)) {
-                supervisor::files::remove_all(&path).map_err(WorkError::file("remove", &path))?;
+        let read = || WorkError::file("read", &jobs);
+        // Workers that begin at once do so one after the other: a folder is no one's before its lock is held.
+        let begins = fs::File::open(&jobs).map_err(read())?;
+        begins.lock()?;
+        for left in fs::read_dir(&jobs).map_err(read())?.flatten() {
+            let is_held = |lock: fs::File| lock.try_lock().is_err();
+            if !fs::File::open(left.path().join("lock")).is_ok_and(is_held) {
+                drop(JobFolder(left.path()));
             }
         }
-        let own = jobs.join(std::process::id().to_string());
-        supervisor::files::remove_all(&own).map_err(WorkError::file("remove", &own))?;
+        let own = jobs.join(format!("{:016x}", fastrand::u64(..)));
         fs::create_dir(&own).map_err(WorkError::file("make", &own))?;
         let lock = own.join("lock");
         let lock = fs::File::create(&lock).map_err(WorkError::file("make", &lock))?;
-        is_free(&lock);
-        let cache = all.join("cache");
+        lock.lock()?;
         Ok(Self {
-            cache,
-            own,
+            own: JobFolder(own),
             _lock: lock,
         })
     }
 }
 
-/// Takes a lock, if nobody has it.
-fn is_free(lock: &fs::File) -> bool {
-    rustix::fs::flock(lock, rustix::fs::FlockOperation::NonBlockingLockExclusive).is_ok()
-}
-
-impl Drop for WorkerFolder {
-    fn drop(&mut self) {
-        // What is left is removed by the next worker.
-        let _ = supervisor::files::remove_all(&self.own);
-    }
-}
-
-/// The folder of a job, which is gone with it.
+/// The folder of a job, or of a worker, which is gone with it.
 pub struct JobFolder(pub PathBuf);
 
 impl Drop for JobFolder {
@@ -103,4 +87,29 @@ pub fn named_by_secrets(folder: &Path, secrets: &Secrets) -> Option<String> {
                 .then(|| named_by_secrets(&entry.path(), secrets))
                 .flatten()
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workers_that_begin_at_once_have_a_folder_each_and_what_was_left_is_gone() {
+        let all = tempfile::tempdir().unwrap();
+        let jobs = all.path().join("jobs");
+        for left in ["with-a-lock", "without"] {
+            fs::create_dir_all(jobs.join(left)).unwrap();
+        }
+        fs::write(jobs.join("with-a-lock/lock"), "").unwrap();
+        let workers: Vec<_> = std::thread::scope(|scope| {
+            let begun: Vec<_> = (0..64)
+                .map(|_| scope.spawn(|| WorkerFolder::make(all.path()).unwrap()))
+                .collect();
+            begun.into_iter().map(|worker| worker.join().unwrap()).collect()
+        });
+        assert!(workers.iter().all(|worker| worker.own.0.join("lock").exists()));
+        assert_eq!(fs::read_dir(&jobs).unwrap().count(), 64);
+        drop(workers);
+        assert_eq!(fs::read_dir(&jobs).unwrap().count(), 0);
+    }
 }

@@ -65,11 +65,17 @@ impl Scene {
 
     /// What a desk answers to a call, however that is made.
     fn called(&self, run: &str, number: u32, call: &Value) -> Value {
+        self.executed("quorum.desk", &format!("run.{run}"), &number.to_string(), call)
+    }
+
+    /// What comes of an activity that anybody has begun.
+    fn executed(&self, kind: &str, queue: &str, id: &str, input: &Value) -> Value {
         let program = std::env::var_os("QUORUM_TEMPORAL").expect("there is a server");
         let output = Command::new(program)
-            .args(["activity", "execute", "--address", &self.address, "--type", "quorum.desk", "-o", "json"])
-            .args(["--task-queue", &format!("quorum.1.run.{run}"), "--activity-id", &number.to_string()])
-            .args(["--schedule-to-close-timeout", "30s", "--input", &call.to_string()])
+            .args(["activity", "execute", "--address", &self.address, "--type", kind, "-o", "json"])
+            .args(["--task-queue", &format!("quorum.1.{queue}"), "--activity-id", id])
+            .args(["--heartbeat-timeout", "10s"])
+            .args(["--schedule-to-close-timeout", "30s", "--input", &input.to_string()])
             .env("HOME", self.path("far"))
             .output()
             .unwrap();
@@ -276,4 +282,95 @@ fn a_code_is_good_for_one_command_of_its_run_soon_and_once() {
     for why in [REFUSED, old, used] {
         assert_eq!(told.matches(why).count(), 1, "{told}");
     }
+}
+
+/// What an agent tries that knows all that a person knows: at the run, and at its desk; as itself, and as a process that has nothing
+/// to do with it.
+fn tries(scene: &Scene, workspace: &Workspace, go: &Path, said: &Path) -> String {
+    let (go, said, state) = (go.display(), said.display(), workspace.path(".polpo"));
+    let home = scene.path("far");
+    let knows = [
+        format!("HOME={}", home.display()),
+        format!("QUORUM_STATE_DIR={}", state.display()),
+        format!("QUORUM_OPERATOR_KEY={OPERATOR}"),
+        format!("QUORUM_WORKER_KEY={KEY}"),
+        format!("TEMPORAL_ADDRESS={}", scene.address),
+    ];
+    let knows: String = knows.iter().map(|variable| format!("'{variable}' ")).collect();
+    let mut script = String::new();
+    for via in ["", "--via temporal"] {
+        for how in [format!("env {knows}"), format!("setsid -w env -i PATH=\"$PATH\" {knows}")] {
+            script += &format!(
+                "{how} {BINARY} approve r.0.1 {via} >> {said}.part 2>&1; echo exit $? >> {said}.part\n"
+            );
+        }
+    }
+    format!("{script}mv {said}.part {said}\nuntil test -e {go}; do sleep 0.05; done\n")
+}
+
+#[test]
+fn a_person_decides_about_a_run_whose_session_is_hosted_and_none_of_its_agents_does() {
+    let Some(scene) = Scene::new() else { return };
+    let [go, said, script] = ["go", "said", "tries"].map(|name| scene.path(name));
+    let mission = Mission::new()
+        .worker("echo one")
+        .agent("inside", format!("sh {}", script.display()))
+        .task("a", |task| task.set("requiresApproval", true))
+        .task("b", |task| task.by("inside"));
+    let workspace = scene.of(mission.setting("evaluate", false), "exchange.git");
+    fs::create_dir_all(scene.path("far")).unwrap();
+    fs::write(&script, tries(&scene, &workspace, &go, &said)).unwrap();
+    let mut host = scene.host_command(&workspace, "one");
+    host.env("QUORUM_OPERATOR_KEY", OPERATOR);
+    let _host = Process::of(host);
+    let run = ["run", "mission.yaml", "--hosted", "--run-id", "r", "--wait-approvals", "5m"];
+    let running = scene.start(&workspace, &run);
+
+    wait_for_file(&said);
+    let said = fs::read_to_string(&said).unwrap();
+    assert_eq!(said.matches("refused to agents of a run").count(), 4, "{said}");
+    assert_eq!(said.matches("exit 9").count(), 4, "{said}");
+    assert_eq!(only_approval(&workspace), "r.0.1");
+
+    // Nor who has the key of the team alone: a host says `run` and nothing else.
+    let hosted = json!({
+        "run": "r", "folder": workspace.root(), "words": ["approve", "r.0.1"], "prints_progress": true,
+    });
+    let (id, exchange, commit) = ("r.nonce.x", workspace.path(".polpo"), hosted.to_string());
+    let covered = format!("carried 1\n@sessions\n{id}\n{}\n{commit}", exchange.display());
+    let code = code_of(KEY.as_bytes(), &covered);
+    let job = json!({"form": 1, "id": id, "exchange": exchange, "commit": commit, "code": code});
+    let second = Process::of({
+        let mut second = scene.host_command(&workspace, "other");
+        second.env("QUORUM_OPERATOR_KEY", OPERATOR);
+        second
+    });
+    let ended = scene.executed("quorum.command", "@sessions", id, &job);
+    assert_ne!(ended["exit"]["code"], 0, "{ended:#}");
+    drop(second);
+    assert_eq!(only_approval(&workspace), "r.0.1");
+
+    for (key, why) in [(Some("another key"), REFUSED), (None, "no key of the operator")] {
+        let output = scene.far(key, "approve r.0.1").output().unwrap();
+        assert_eq!(output.status.code(), Some(9), "{output:?}");
+        assert!(text(&output.stderr).contains(why), "{output:?}");
+    }
+    let mut old = call("r", OPERATOR, now() - 600_000, "approve r.0.1");
+    assert!(scene.called("r", 1, &old)["Err"].to_string().contains("is old"));
+    old["code"] = json!("");
+    assert_eq!(scene.called("r", 2, &old), json!({"Err": REFUSED}));
+    assert_eq!(only_approval(&workspace), "r.0.1");
+
+    for line in ["status r --json", "inbox r", "events r", "logs b --run r"] {
+        let (before, there, after) =
+            (here(&workspace, line), parts(&scene.asked(line)), here(&workspace, line));
+        assert!(there == before || there == after, "{line}: {before:#?} {there:#?}");
+    }
+    let approved = parts(&scene.asked("approve r.0.1"));
+    assert_eq!(approved, (Some(0), "approve r.0.1: applied\n".to_owned(), String::new()));
+    fs::write(&go, "").unwrap();
+    running.finish().exits(0);
+    let resolved = workspace.events();
+    let resolved = crate::support::events::named(&resolved, "approval:resolved");
+    assert_eq!((&resolved[0]["status"], &resolved[0]["resolvedBy"]), (&json!("approved"), &json!("eve")));
 }

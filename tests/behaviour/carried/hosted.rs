@@ -1,16 +1,18 @@
 //! Sessions on machines that host them: the next host goes on where one is gone, and never beside a session that lives.
 
 use std::fs;
+use std::mem::MaybeUninit;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use super::taken_over::child_in;
 use super::{KEY, Process, Scene, signal, text};
-use crate::support::{Running, Workspace, wait_for};
+use crate::support::{Mission, Running, Workspace, wait_for};
 
 /// A run whose session is on a host, with an agent that is at work on another machine until it is let go.
 struct Hosted {
@@ -61,11 +63,15 @@ impl Hosted {
 
 impl Scene {
     fn host(&self, workspace: &Workspace, machine: &str) -> Process {
+        Process::of(self.host_command(workspace, machine))
+    }
+
+    pub fn host_command(&self, workspace: &Workspace, machine: &str) -> Command {
         let mut command = workspace.command(&["worker", "--sessions"]);
         command.env("TEMPORAL_ADDRESS", &self.address).env("QUORUM_WORKER_KEY", KEY);
         command.env("XDG_CACHE_HOME", workspace.path("home").join(machine));
         command.stdout(Stdio::null()).stderr(Stdio::null());
-        Process::of(command)
+        command
     }
 }
 
@@ -124,24 +130,34 @@ fn a_session_that_lives_has_none_beside_it_and_is_ended_by_who_waits_for_it() {
     // Its host stands still, so that the server gives the session to the other one.
     let hosted = Hosted::begin(&scene, "still");
     let at_work = hosted.at_work();
+    let (lock, mut buffer, mut looks) =
+        (inotify::init(CreateFlags::NONBLOCK).unwrap(), [MaybeUninit::uninit(); 4096], 0);
+    inotify::add_watch(&lock, hosted.workspace.path(".polpo/lock"), WatchFlags::OPEN).unwrap();
+    let mut opened = inotify::Reader::new(&lock, &mut buffer);
     signal(&hosted.hosts[at_work], "-STOP");
     let other = &hosted.hosts[1 - at_work];
     // The supervisor of the host is below it, and then the session that waits.
     wait_for("another session", || below(other).len() > 1);
-    std::thread::sleep(Duration::from_secs(1));
+    // It finds that the lock is held, and looks again.
+    wait_for("two looks at the lock", || {
+        looks += usize::from(opened.next().is_ok());
+        looks == 2
+    });
     assert!(below(&hosted.hosts[at_work]).contains(&child_in(hosted.workspace.root()).unwrap()));
     let (hosts, _workspace) = hosted.ends_well();
     signal(&hosts[at_work], "-KILL");
 
     // Called off, it can be gone on with under its name.
-    let hosted = Hosted::begin(&scene, "off");
-    kill_process(hosted.running.pid(), Signal::TERM).unwrap();
-    let Hosted { workspace, hosts, running, ledger, go } = hosted;
-    running.finish().exits(143);
-    assert_eq!(hosts.iter().map(|host| below(host).len()).sum::<usize>(), 2, "only supervisors are left");
-    fs::write(go, "").unwrap();
-    scene.run(&workspace, &["run", "mission.yaml", "--hosted", "--run-id", "r"]).exits(0);
-    assert_eq!(begun(&ledger), 2);
+    for (name, with, code) in [("term", Signal::TERM, 143), ("int", Signal::INT, 130)] {
+        let hosted = Hosted::begin(&scene, name);
+        kill_process(hosted.running.pid(), with).unwrap();
+        let Hosted { workspace, hosts, running, ledger, go } = hosted;
+        running.finish().exits(code);
+        assert_eq!(hosts.iter().map(|host| below(host).len()).sum::<usize>(), 2, "only supervisors are left");
+        fs::write(go, "").unwrap();
+        scene.run(&workspace, &["run", "mission.yaml", "--hosted", "--run-id", "r"]).exits(0);
+        assert_eq!(begun(&ledger), 2);
+    }
 }
 
 #[test]
@@ -163,4 +179,22 @@ fn a_session_is_hosted_only_by_who_has_the_key_of_its_team_and_its_refusal_is_to
     scene.run(&workspace, &run).exits(2);
     signal(&host, "-TERM");
     assert_eq!(host.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn a_hosted_run_that_waits_for_a_person_goes_on_under_its_name_or_where_its_state_is() {
+    let Some(scene) = Scene::new() else { return };
+    let mission =
+        Mission::new().worker("echo work >> made").task("a", |task| task.set("requiresApproval", true));
+    let workspace = scene.of(mission.setting("evaluate", false), "exchange.git");
+    let _host = scene.host(&workspace, "one");
+    let ways: [(&str, &[&str]); 2] =
+        [("r", &["run", "mission.yaml", "--hosted", "--run-id", "r"]), ("s", &["resume", "s"])];
+    for (done, (id, later)) in (1..).zip(ways) {
+        scene.run(&workspace, &["run", "mission.yaml", "--hosted", "--run-id", id]).exits(8);
+        scene.run(&workspace, later).exits(8);
+        workspace.quorum(&["approve", &format!("{id}.0.1")]).exits(0);
+        scene.run(&workspace, later).exits(0);
+        assert_eq!(workspace.lines("made").len(), done);
+    }
 }

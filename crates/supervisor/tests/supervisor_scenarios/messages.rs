@@ -194,7 +194,7 @@ fn shutdown_reports_what_it_killed() {
 fn a_program_with_threads_cannot_fork_a_supervisor() {
     let (release, wait) = std::sync::mpsc::channel::<()>();
     let thread = std::thread::spawn(move || wait.recv());
-    let error = fork().unwrap_err();
+    let error = fork(false).unwrap_err();
     drop(release);
     let _ = thread.join().unwrap();
     assert_eq!(error.kind(), ErrorKind::InvalidInput);

@@ -54,7 +54,7 @@ impl Scene {
     }
 
     fn forked(place: tempfile::TempDir) -> Scene {
-        let handle = supervisor::fork().unwrap();
+        let handle = supervisor::fork(false).unwrap();
         // One thread, so that the next scenario can fork too.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let identity = handle.identity().clone();
