@@ -190,7 +190,9 @@ fn behind_baseline(state: &State, task: TaskId, end: &JobEnd) -> Vec<Effect> {
 
 /// The effects of tasks that no turn of could begin while it was looked what the checks of `task` say, itself among them.
 fn waited_near(state: &State, task: TaskId) -> Vec<Effect> {
-    let near = state.near(task).chain([task]);
+    // What goes back with the end of its look may begin again at once, which is told of it then.
+    let itself = Some(task).filter(|id| !state.must_go_back(*id, state.task(*id)));
+    let near = state.near(task).chain(itself);
     near.filter_map(|id| prepare_prompt(state, id)).collect()
 }
 

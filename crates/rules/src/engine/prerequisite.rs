@@ -6,7 +6,7 @@
 
 use crate::domain::{Status, TaskId};
 
-use super::state::{BarrierStage, Prerequisite, RunPhase, State};
+use super::state::{BarrierStage, FirstTurn, Prerequisite, RunPhase, State, TaskState};
 
 impl State {
     /// All that a task lacks before it may begin, behind its first `met` dependencies; each with how many there are before it.
@@ -40,6 +40,15 @@ impl State {
     pub fn lacks(&self, id: TaskId) -> bool {
         let lacked = self.first_unmet(id);
         lacked.is_some_and(|lacked| lacked != Prerequisite::Agreement)
+    }
+
+    /// Whether something that a task needs was withdrawn before its first turn, also where it is there again.
+    pub fn must_go_back(&self, id: TaskId, task: &TaskState) -> bool {
+        match task.course.first_turn {
+            FirstTurn::Ahead => self.lacks(id),
+            FirstTurn::Outdated => true,
+            FirstTurn::Begun => false,
+        }
     }
 
     /// A task is not ready: it has no place in the queue, watches nothing, and nobody is asked to agree to it.

@@ -13,7 +13,7 @@ use crate::engine::event::{Event, TaskEvent};
 use crate::engine::event_payload::DeferralReason;
 use crate::engine::fact::Prompt;
 use crate::engine::job::Job;
-use crate::engine::state::{FirstTurn, RunPhase, State};
+use crate::engine::state::{RunPhase, State};
 
 use super::draft::Draft;
 use super::{after_baseline, deferral, outgoing, pipeline, turns};
@@ -175,11 +175,7 @@ pub fn may_start(state: &State, id: TaskId) -> bool {
 /// Sends back a task that has a slot and has not begun, where something that it needs was withdrawn meanwhile, also
 /// where it is there again. Whether it does.
 pub fn goes_back(draft: &mut Draft<'_>) -> bool {
-    let goes = match draft.task.course.first_turn {
-        FirstTurn::Ahead => draft.state.lacks(draft.id),
-        FirstTurn::Outdated => true,
-        FirstTurn::Begun => false,
-    };
+    let goes = draft.state.must_go_back(draft.id, &draft.task);
     if goes {
         draft.enter_because(Status::Pending, "what it needs does not stand any more");
     }

@@ -315,6 +315,15 @@ fn what_has_not_begun_goes_back_when_what_it_builds_on_is_refused() {
             wait_before(&mut simulation, prompt_of_b);
         }
         refuse(&mut simulation);
+        if is_looked_at {
+            simulation.todo.retain(look_of_b);
+            simulation.perform(0, &mut |state, effect| red_and_poor(state, effect));
+            assert_eq!(
+                simulation.todo,
+                [],
+                "what begins again at once would be due twice: {agent}"
+            );
+        }
         simulation.run(red_and_poor);
         assert_eq!(
             statuses(&simulation.state),
