@@ -173,3 +173,32 @@ fn a_machine_that_has_the_state_folder_takes_over_what_works_elsewhere() {
     signal(&worker, "-TERM");
     worker.wait().unwrap();
 }
+
+/// Whether there is a process whose command line names a file.
+fn is_at_work(file: &Path) -> bool {
+    let mut processes = fs::read_dir("/proc").unwrap().flatten();
+    let words = |process: fs::DirEntry| fs::read(process.path().join("cmdline")).unwrap_or_default();
+    processes.any(|process| text(&words(process)).contains(&*file.to_string_lossy()))
+}
+
+#[test]
+fn what_no_session_takes_over_ends_by_itself_elsewhere_when_its_turn_may_take_no_longer() {
+    let Some(scene) = Scene::new() else { return };
+    let _worker = scene.worker();
+    let begun = scene.path("begun");
+    let script = format!("echo > {}; sleep 600", begun.display());
+    let workspace = scene.mission(&script, "exchange.git", ["a"]);
+    let chain = "settings: {middleware: {agent: [sanitize_message]}, taskTimeout: 5s,";
+    workspace.mission(&workspace.read("mission.yaml").replace("settings: {", chain));
+    git(workspace.path(""), &["commit", "-qam", "chain"]);
+    let running = scene.start(&workspace, &["run", "mission.yaml"]);
+    wait_for_file(&begun);
+    let (supervisor, child) = (supervisor_of(running.pid()), child_in(workspace.root()).unwrap());
+    running.kill();
+    for process in [supervisor, child] {
+        wait_for("the end of those who stood for it", || !is_alive(process));
+    }
+    assert!(is_at_work(&begun), "its worker has not heard of that");
+    wait_for("the end of the turn", || !is_at_work(&begun));
+    scene.run(&workspace, &["resume"]).exits(3);
+}
