@@ -12,7 +12,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::support::{BINARY, Finished, Mission, Running, Workspace, skipped, wait_for_file};
+use crate::support::{
+    BINARY, Finished, Mission, Running, Workspace, makes_namespaces, skipped, wait_for_file,
+};
 use crate::worktrees::repository;
 
 mod desk;
@@ -528,6 +530,24 @@ fn what_comes_home_is_judged_as_work_of_this_machine_and_holds_no_key_of_the_oth
     assert!(!text(&objects.stdout).contains("hunter2-and-more"));
     let database = fs::read(scene.path("database")).unwrap();
     assert!(!text(&database).contains("hunter2-and-more"));
+    signal(&worker, "-TERM");
+    worker.wait().unwrap();
+}
+
+#[test]
+fn no_agent_sees_the_exchange_that_its_work_travels_by() {
+    let Some(scene) = Scene::new() else { return };
+    if !makes_namespaces() {
+        return skipped("nothing can be confined, so that agents see the exchange");
+    }
+    let mut worker = scene.worker();
+    let exchange = scene.path("exchange.git");
+    let script = format!("test ! -e {0}/HEAD && ! touch {0}/made && echo work > made", exchange.display());
+    for agent in [json!({"run": script, "queue": "gpu"}), json!({"run": script})] {
+        let workspace = scene.mission_of(agent, "exchange.git", ["a"]);
+        scene.run(&workspace, &["run", "mission.yaml"]).exits(0);
+        assert!(!exchange.join("made").exists());
+    }
     signal(&worker, "-TERM");
     worker.wait().unwrap();
 }

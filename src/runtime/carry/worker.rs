@@ -333,7 +333,7 @@ impl Place {
         let found = supervisor::resolve(program, &path_variable(), &command.cwd);
         let found = found.map_err(|why| format!("on {}: {why}", self.name))?;
         *program = found.to_string_lossy().into_owned();
-        command.confinement = self.confinement(carried.confinement, places, folder, &command)?;
+        command.confinement = self.confinement(carried.confinement, (job, places), folder, &command)?;
         Ok(Prepared {
             secrets: command.outputs.secrets.clone(),
             command,
@@ -345,7 +345,7 @@ impl Place {
     fn confinement(
         &self,
         how: Confinement,
-        places: CarriedPlaces<'_>,
+        (job, places): (&CarriedJob, CarriedPlaces<'_>),
         folder: &Path,
         command: &CommandJob,
     ) -> Result<Option<MountPlan>, WorkError> {
@@ -370,8 +370,8 @@ impl Place {
             (places.given, Access::Read),
             (places.left, Access::Write),
         ];
-        let settings = settings_of_temporal();
-        let mut mounts = Confiner::of_carried(how, &self.setup.folder, &own, &settings, command);
+        let kept_away = kept_away(job);
+        let mut mounts = Confiner::of_carried(how, &self.setup.folder, &own, &kept_away, command);
         mounts.instead.retain(|path, _| path.starts_with(folder));
         Ok(Some(mounts))
     }
@@ -541,8 +541,8 @@ fn flat<T>(made: Result<Result<T, WorkError>, JoinError>) -> Result<T, WorkError
     made?
 }
 
-/// Where Temporal keeps its own settings, with keys.
-fn settings_of_temporal() -> Vec<PathBuf> {
+/// What a command sees nothing of: where Temporal keeps its own settings, with keys, and an exchange of this machine.
+fn kept_away(job: &CarriedJob) -> Vec<PathBuf> {
     let named = ["TEMPORAL_CONFIG_FILE", "TEMPORAL_TLS_CLIENT_KEY_PATH"].map(std::env::var_os);
     let config = folder_of_user("XDG_CONFIG_HOME", ".config").map(|folder| folder.join("temporalio"));
     named
@@ -550,5 +550,6 @@ fn settings_of_temporal() -> Vec<PathBuf> {
         .flatten()
         .map(PathBuf::from)
         .chain(config)
+        .chain([PathBuf::from(&job.exchange)])
         .collect()
 }

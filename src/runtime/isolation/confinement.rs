@@ -95,6 +95,10 @@ impl Confiner {
             self.git.extend(lenders(&self.git));
         }
         self.common = self.common_places();
+        // What comes home by it is believed.
+        let exchange = plan.rules.workers.exchange.iter();
+        let exchange = exchange.filter_map(|path| real(&plan.recipe.options.mission_folder.join(&**path)));
+        self.common.extend(exchange.map(|path| (path, Access::Hidden)));
         let read_only = self.settings_of_git().chain(paths);
         let read_only: Vec<_> = read_only.map(|path| (path, Access::Read)).collect();
         self.common.extend(read_only);
