@@ -4,7 +4,7 @@
 //! stage passed, so the reviewers are asked. A [`Draft`] holds a copy of that one task's state and applies each
 //! event to it as it is emitted, so that later steps read what earlier ones decided. Cost: one small copy.
 
-use crate::domain::{FailureMode, Phase, QualityFlag, Status, TaskId};
+use crate::domain::{FailureMode, Phase, QualityFlag, Status, TaskId, Timestamp};
 use crate::engine::event::{Event, RunEvent, TaskEvent};
 use crate::engine::job::Job;
 use crate::engine::stages::View;
@@ -18,6 +18,8 @@ pub struct Draft<'a> {
     pub id: TaskId,
     /// The task as it is after the events emitted so far.
     pub task: TaskState,
+    /// The moment from which on the task waits for a slot, where it has none and gets none: what needs one begins later.
+    pub no_slot: Option<Timestamp>,
     events: Vec<Event>,
 }
 
@@ -27,6 +29,7 @@ impl<'a> Draft<'a> {
             state,
             id,
             task: state.task(id).clone(),
+            no_slot: None,
             events: Vec::new(),
         }
     }

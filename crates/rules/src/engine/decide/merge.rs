@@ -17,7 +17,7 @@ use crate::engine::state::Merging;
 use crate::mission::model::Check;
 
 use super::draft::Draft;
-use super::{conclude, outgoing, pipeline};
+use super::{admission, conclude, outgoing, pipeline};
 
 /// Whether the work is to be merged before it is accepted.
 pub fn is_due(draft: &Draft<'_>) -> bool {
@@ -28,6 +28,10 @@ pub fn is_due(draft: &Draft<'_>) -> bool {
 /// The work is good enough: it is merged. What its acceptance leaves to be known stays, however often that is tried.
 pub fn begin(draft: &mut Draft<'_>, mark: Option<Mark>) {
     draft.emit_own(TaskEvent::MergeBegun { mark });
+    // A person may speak when every slot is taken.
+    if let Some(since) = draft.no_slot {
+        return admission::queue(draft, Some(StageKey::MERGE), admission::NO_SLOT, since);
+    }
     let number = merging(draft).map_or(1, |merge| merge.number + 1);
     outgoing::run(draft, Job::Merge(number));
 }

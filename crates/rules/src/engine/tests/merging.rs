@@ -2,6 +2,7 @@
 
 use crate::domain::{FailureClass, QualityFlag, Status, TaskId};
 use crate::engine::{Command, Effect, Event, Fact, Job, Mark, OperatorInput, TaskEvent, judged_again};
+use crate::mission::RunOptions;
 
 use super::simulation::{Response, Simulation, good, options};
 
@@ -130,6 +131,56 @@ fn a_persons_yes_is_the_review_of_work_however_often_it_is_merged() {
             play(&mut simulation, beside, &Response::Score(20));
             assert_eq!(flag(&simulation), Some(QualityFlag::Clean), "{keys} {beside}");
         }
+    }
+}
+
+/// A person speaks of the first while the second has the only slot.
+#[test]
+fn what_a_persons_word_has_merged_waits_for_a_slot() {
+    let yaml = "name: m
+isolation: worktree
+agents: {w: {run: [/bin/true]}, p: {adapter: human}}
+settings: {maxRetries: 0, maxFixAttempts: 0, concurrency: 1}
+tasks:
+  - {title: t, assignTo: w, onExhausted: accept, expectations: [{type: llm_review, criteria: c, reviewers: [p]}]}
+  - {title: u, assignTo: w}
+";
+    let says_no = Command::reject(TASK, 1, "no".to_owned());
+    for (command, expected) in [
+        (Command::approve(TASK, 1), QualityFlag::Clean),
+        (says_no, QualityFlag::BelowThreshold),
+    ] {
+        let mut simulation = Simulation::new(
+            yaml,
+            RunOptions {
+                jobs: Some(1),
+                ..options()
+            },
+        );
+        let of_u = |effect: &Effect| matches!(effect, Effect::RunTurn { turn, .. } if turn.task != TASK);
+        while !simulation.todo.iter().any(of_u) {
+            simulation.perform(0, &mut good);
+        }
+        assert_eq!(simulation.state.task(TASK).status(), Status::AwaitingApproval);
+        simulation.feed(&Fact::Operator(Box::new(OperatorInput {
+            id: None,
+            command,
+            by: "ada".to_owned(),
+        })));
+        assert_eq!(simulation.state.sums.slots, 1, "{expected:?}");
+        let merges = |effect: &Effect| {
+            matches!(
+                effect,
+                Effect::Job {
+                    job: Job::Merge(_),
+                    ..
+                }
+            )
+        };
+        assert!(!simulation.todo.iter().any(merges), "{expected:?}");
+        simulation.run(good);
+        let task = simulation.state.task(TASK);
+        assert_eq!((task.status(), task.flag()), (Status::Done, Some(expected)));
     }
 }
 
