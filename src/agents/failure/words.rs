@@ -286,7 +286,7 @@ pub fn classify(text: &str, declared: &[&str]) -> FailureClass {
 
 /// The JSON objects that stand in a text, wherever in a line, each with where it ends: of the first `most` places at which one
 /// may begin.
-pub fn objects(text: &str, most: usize) -> impl Iterator<Item = (Value, usize)> + '_ {
+pub fn objects(text: &str, most: usize) -> impl Iterator<Item = (Value, usize)> {
     let (mut end, mut looked) = (0, 0);
     let starts = text.match_indices('{').map(|(at, _)| at);
     starts.filter_map(move |at| {
@@ -360,7 +360,7 @@ fn contains(line: &str, word: &str) -> bool {
 }
 
 /// The numbers of a line that are called a status.
-fn statuses(line: &str) -> impl Iterator<Item = u16> + '_ {
+fn statuses(line: &str) -> impl Iterator<Item = u16> {
     let digits = |c: char| c.is_ascii_digit();
     let mut rest = 0;
     std::iter::from_fn(move || {

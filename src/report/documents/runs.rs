@@ -174,7 +174,7 @@ impl RunRow {
 }
 
 /// Makes the document of `quorum runs`.
-pub fn document(runs: &[RunRow]) -> impl Serialize + '_ {
+pub fn document(runs: &[RunRow]) -> impl Serialize {
     RunsDocument { runs }
 }
 

@@ -220,7 +220,7 @@ impl Ledger {
     }
 
     /// The calls that wait for room, in the order in which they come.
-    pub fn held(&self) -> impl Iterator<Item = (WorkId, AgentId)> + '_ {
+    pub fn held(&self) -> impl Iterator<Item = (WorkId, AgentId)> {
         self.held.iter().map(|(call, agent)| (*call, *agent))
     }
 

@@ -25,7 +25,7 @@ impl State {
 
     /// The tasks whose work is judged when a task is: itself, or those that a verification depends on and that were taken.
     /// The work of a fixup stands for that of the task that it mends.
-    pub fn judged(&self, id: TaskId) -> impl Iterator<Item = TaskId> + '_ {
+    pub fn judged(&self, id: TaskId) -> impl Iterator<Item = TaskId> {
         let is_node = self.plan.route(id).is_some();
         let own = (!is_node).then_some(id);
         let needed = is_node.then(|| self.plan.judged(id)).into_iter().flatten();

@@ -268,12 +268,12 @@ impl Notices {
     }
 
     /// The numbers of all that have not come to their end.
-    pub fn open_numbers(&self) -> impl Iterator<Item = u32> + '_ {
+    pub fn open_numbers(&self) -> impl Iterator<Item = u32> {
         self.open.keys().copied()
     }
 
     /// The next notification of each channel.
-    pub fn next_of_each(&self) -> impl Iterator<Item = u32> + '_ {
+    pub fn next_of_each(&self) -> impl Iterator<Item = u32> {
         self.queues.values().filter_map(|queue| queue.first().copied())
     }
 
@@ -283,7 +283,7 @@ impl Notices {
     }
 
     /// Everything that a channel is still to be told.
-    pub fn queue(&self, channel: &str) -> impl Iterator<Item = u32> + '_ {
+    pub fn queue(&self, channel: &str) -> impl Iterator<Item = u32> {
         self.queues.get(channel).into_iter().flatten().copied()
     }
 

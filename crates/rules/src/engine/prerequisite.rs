@@ -10,7 +10,7 @@ use super::state::{BarrierStage, FirstTurn, Prerequisite, RunPhase, State, TaskS
 
 impl State {
     /// All that a task lacks before it may begin, behind its first `met` dependencies; each with how many there are before it.
-    pub fn unmet(&self, id: TaskId, met: usize) -> impl Iterator<Item = (usize, Prerequisite)> + '_ {
+    pub fn unmet(&self, id: TaskId, met: usize) -> impl Iterator<Item = (usize, Prerequisite)> {
         let (plan, task) = (&*self.plan, self.task(id));
         let needed = plan.dependencies.of(id);
         let open = needed.iter().copied().enumerate().skip(met);

@@ -70,7 +70,7 @@ impl ReadyQueue {
     }
 
     /// The tasks that agents are busy with.
-    pub fn working(&self) -> impl Iterator<Item = TaskId> + '_ {
+    pub fn working(&self) -> impl Iterator<Item = TaskId> {
         self.lanes.values().flat_map(|lane| &lane.busy).copied()
     }
 

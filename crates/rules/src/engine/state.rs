@@ -333,7 +333,7 @@ impl State {
     }
 
     /// Checkpoints that a person is asked about, and delays that run, as long as anything waits for them.
-    pub fn barriers_that_wait(&self) -> impl Iterator<Item = BarrierId> + '_ {
+    pub fn barriers_that_wait(&self) -> impl Iterator<Item = BarrierId> {
         self.queues
             .barriers_reached
             .iter()
@@ -354,7 +354,7 @@ impl State {
     }
 
     /// Tasks that wait for a moment, each with it. What waits for a slot waits for no moment.
-    pub fn deferrals(&self) -> impl Iterator<Item = (TaskId, &Deferral)> + '_ {
+    pub fn deferrals(&self) -> impl Iterator<Item = (TaskId, &Deferral)> {
         let deferred = self.timers.deferred().filter(|id| self.takes(*id));
         deferred.filter_map(|id| Some((id, self.task(id).deferral.as_deref()?)))
     }
@@ -381,7 +381,7 @@ impl State {
     }
 
     /// Checkpoints that a person is asked about.
-    pub fn checkpoints_that_wait(&self) -> impl Iterator<Item = BarrierId> + '_ {
+    pub fn checkpoints_that_wait(&self) -> impl Iterator<Item = BarrierId> {
         self.barriers_that_wait()
             .filter(|id| self.plan.barrier(*id).kind == BarrierKind::Checkpoint)
     }

@@ -75,7 +75,7 @@ impl Timers {
     }
 
     /// The tasks that wait for a moment, in their order.
-    pub fn deferred(&self) -> impl Iterator<Item = TaskId> + '_ {
+    pub fn deferred(&self) -> impl Iterator<Item = TaskId> {
         let deferrals = self.by_timer.range(Timer::Deferral(TaskId(0))..);
         deferrals.filter_map(|(timer, _)| match timer {
             Timer::Deferral(task) => Some(*task),
@@ -84,12 +84,12 @@ impl Timers {
     }
 
     /// All that run, the next one first.
-    pub fn iter(&self) -> impl Iterator<Item = (Timestamp, Timer)> + '_ {
+    pub fn iter(&self) -> impl Iterator<Item = (Timestamp, Timer)> {
         self.by_time.iter().copied()
     }
 
     /// The timers that are due at a moment, the oldest first.
-    pub fn due(&self, now: Timestamp) -> impl Iterator<Item = (Timestamp, Timer)> + '_ {
+    pub fn due(&self, now: Timestamp) -> impl Iterator<Item = (Timestamp, Timer)> {
         self.iter().take_while(move |(at, _)| *at <= now)
     }
 }

@@ -87,7 +87,7 @@ fn verifier(plan: &Plan, task: TaskId) -> Option<AgentId> {
 }
 
 /// The agents whose work is judged: whoever works on the task or did, or on the tasks that a verification is about.
-pub fn authors(plan: &Plan, task: TaskId) -> impl Iterator<Item = AgentId> + '_ {
+pub fn authors(plan: &Plan, task: TaskId) -> impl Iterator<Item = AgentId> {
     let is_node = plan.route(task).is_some();
     let own = (!is_node).then_some(task);
     let judged = is_node.then(|| plan.judged(task)).into_iter().flatten();
@@ -145,7 +145,7 @@ pub fn candidates(
     task: TaskId,
     first: AgentId,
     step: Option<StageKey>,
-) -> impl Iterator<Item = AgentId> + '_ {
+) -> impl Iterator<Item = AgentId> {
     let may_stand_in = move |agent: &AgentId| {
         let spec = &plan.agent(*agent).spec;
         spec.adapter != Adapter::Human
@@ -259,13 +259,13 @@ pub fn seat_agents(plan: &Plan, eligible: &[Eligible], seats: usize) -> Vec<Agen
 
 impl TaskPlan {
     /// The agents that work on the task or did.
-    pub fn workers(&self) -> impl Iterator<Item = AgentId> + '_ {
+    pub fn workers(&self) -> impl Iterator<Item = AgentId> {
         let before = self.agents_before.iter().copied();
         before.filter(|agent| *agent != self.agent).chain([self.agent])
     }
 
     /// The agents of which one may have to agree before it starts.
-    pub fn approving_agents(&self) -> impl Iterator<Item = AgentId> + '_ {
+    pub fn approving_agents(&self) -> impl Iterator<Item = AgentId> {
         let approvers = self.approvals.iter().flat_map(|approval| &approval.approvers);
         approvers.filter_map(|approver| match approver {
             ApproverPlan::Agent(agent) => Some(*agent),

@@ -90,7 +90,7 @@ impl Plan {
 
 impl TaskPlan {
     /// Everybody who is to judge it, in any stage.
-    pub fn judging_agents(&self) -> impl Iterator<Item = AgentId> + '_ {
+    pub fn judging_agents(&self) -> impl Iterator<Item = AgentId> {
         let judges = self.judge().into_iter();
         let judges = judges.flat_map(|judge| judge.seats().iter().chain(judge.people()));
         let criteria = self.verification().into_iter();

@@ -391,7 +391,7 @@ impl TaskPlan {
     }
 
     /// The stages of the task behind the verification, in order.
-    pub fn steps(&self) -> impl Iterator<Item = StageKey> + '_ {
+    pub fn steps(&self) -> impl Iterator<Item = StageKey> {
         self.pipeline.iter().filter_map(|stage| stage.key().step())
     }
 

@@ -260,19 +260,19 @@ impl Plan {
     }
 
     /// The ids of all checkpoints and delays of the mission, reached or not.
-    pub fn barrier_ids(&self) -> impl Iterator<Item = BarrierId> + '_ {
+    pub fn barrier_ids(&self) -> impl Iterator<Item = BarrierId> {
         let all = (0..self.barriers.len()).map(BarrierId::from_index);
         all.filter(|id| self.barrier(*id).part != Part::Removed)
     }
 
     /// The ids of all tasks of the mission, selected or not. In file order; what a changed mission added comes last.
-    pub fn task_ids(&self) -> impl Iterator<Item = TaskId> + Clone + '_ {
+    pub fn task_ids(&self) -> impl Iterator<Item = TaskId> + Clone {
         self.every_task_id()
             .filter(|id| self.task(*id).part != Part::Removed)
     }
 
     /// The ids of all tasks that the run takes.
-    pub fn selected_ids(&self) -> impl Iterator<Item = TaskId> + '_ {
+    pub fn selected_ids(&self) -> impl Iterator<Item = TaskId> {
         self.every_task_id()
             .filter(|id| self.task(*id).part == Part::Selected)
     }
@@ -283,7 +283,7 @@ impl Plan {
     }
 
     /// The ids of all gates of the mission, evaluated or not.
-    pub fn gate_ids(&self) -> impl Iterator<Item = GateId> + '_ {
+    pub fn gate_ids(&self) -> impl Iterator<Item = GateId> {
         let all = (0..self.gates.len()).map(GateId::from_index);
         all.filter(|id| self.gate(*id).part != Part::Removed)
     }

@@ -49,7 +49,7 @@ impl Route {
     }
 
     /// The edges that lead on.
-    pub fn forward(&self) -> impl Iterator<Item = (Edge, TaskId)> + '_ {
+    pub fn forward(&self) -> impl Iterator<Item = (Edge, TaskId)> {
         let onward = Edge::ALL.into_iter().filter(|edge| !self.goes_back(*edge));
         onward.map(|edge| (edge, self.target(edge)))
     }
@@ -73,7 +73,7 @@ impl Plan {
     }
 
     /// The tasks whose work a verification judges.
-    pub fn judged(&self, id: TaskId) -> impl Iterator<Item = TaskId> + '_ {
+    pub fn judged(&self, id: TaskId) -> impl Iterator<Item = TaskId> {
         let needed = self.dependencies.of(id).iter().copied();
         needed.filter(|on| self.route(*on).is_none())
     }

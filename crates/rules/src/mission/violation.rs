@@ -256,7 +256,7 @@ impl Violations {
 }
 
 /// The ranges that may be secrets in a text that could not be read: whatever follows `apiKey` on its line.
-fn possible_secrets(source: &str) -> impl Iterator<Item = Range<usize>> + '_ {
+fn possible_secrets(source: &str) -> impl Iterator<Item = Range<usize>> {
     const KEY: &str = "apiKey";
     source.match_indices(KEY).map(|(at, _)| {
         let from = at + KEY.len();

@@ -280,7 +280,7 @@ fn given_up(state: &State, id: TaskId) -> Option<&'static str> {
 }
 
 /// The verifications that have judged the work of a task, and stand.
-fn verifications_over(state: &State, id: TaskId) -> impl Iterator<Item = TaskId> + '_ {
+fn verifications_over(state: &State, id: TaskId) -> impl Iterator<Item = TaskId> {
     let plan = &state.plan;
     // Whoever needs what a fixup mended judges the work of the fixup.
     let needed = [Some(id), plan.mended_by(id)].into_iter().flatten();

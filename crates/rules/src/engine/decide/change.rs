@@ -103,7 +103,7 @@ fn is_good(task: &TaskState) -> bool {
 }
 
 /// The parts of a task that its worker is told and given.
-fn work(plan: &Plan, id: TaskId) -> impl PartialEq + '_ {
+fn work(plan: &Plan, id: TaskId) -> impl PartialEq {
     let task = plan.task(id);
     let worktrees = &plan.rules.worktrees;
     let prepared = task
@@ -134,7 +134,7 @@ fn work(plan: &Plan, id: TaskId) -> impl PartialEq + '_ {
 }
 
 /// The parts of a task that its work is held against, and its judges.
-fn judging(plan: &Plan, id: TaskId) -> impl PartialEq + '_ {
+fn judging(plan: &Plan, id: TaskId) -> impl PartialEq {
     let task = plan.task(id);
     let judge = plan.judge(id);
     let evaluated = judge.is_some_and(Judge::is_evaluation).then_some((

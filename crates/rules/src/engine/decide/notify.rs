@@ -184,7 +184,7 @@ impl<'s> FollowUp<'s> {
 }
 
 /// Tool calls of a turn that failed for good are not made again: what becomes of them is for a person to say (section 13).
-pub fn letters_of_tools(turn: TurnId, failed: &[FailedTool]) -> impl Iterator<Item = Event> + '_ {
+pub fn letters_of_tools(turn: TurnId, failed: &[FailedTool]) -> impl Iterator<Item = Event> {
     (1..).zip(failed).map(move |(number, call): (u32, _)| {
         Event::Notice(Box::new(NoticeEvent::Died(Box::new(FailedOperation {
             id: format!("t{turn}.{number}"),

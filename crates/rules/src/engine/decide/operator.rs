@@ -72,7 +72,7 @@ fn paused(by: &str, for_good: bool) -> Event {
     })
 }
 
-fn open_tasks(state: &State) -> impl Iterator<Item = TaskId> + '_ {
+fn open_tasks(state: &State) -> impl Iterator<Item = TaskId> {
     let ids = state.plan.selected_ids();
     ids.filter(|id| state.takes(*id) && !state.task(*id).status().is_terminal())
 }

@@ -14,7 +14,7 @@ use super::State;
 
 impl State {
     /// The tasks whose acceptance is on record and stands. Superseded, failed and left out ones have none.
-    pub fn accepted(&self) -> impl Iterator<Item = (TaskId, &Acceptance)> + '_ {
+    pub fn accepted(&self) -> impl Iterator<Item = (TaskId, &Acceptance)> {
         let done = self.plan.selected_ids().filter(|id| {
             let task = self.task(*id);
             task.status() == Status::Done && !task.not_taken
@@ -23,7 +23,7 @@ impl State {
     }
 
     /// The acceptances that the audit under way, or else the last one, speaks of.
-    pub fn covered(&self) -> impl Iterator<Item = (TaskId, &Acceptance)> + '_ {
+    pub fn covered(&self) -> impl Iterator<Item = (TaskId, &Acceptance)> {
         self.accepted()
             .filter(|(_, acceptance)| acceptance.order <= self.audit.covers)
     }

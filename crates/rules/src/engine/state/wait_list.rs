@@ -53,7 +53,7 @@ impl WaitList {
     }
 
     /// The tasks that watch for this, in their order.
-    pub fn of(&self, prerequisite: Prerequisite) -> impl Iterator<Item = TaskId> + '_ {
+    pub fn of(&self, prerequisite: Prerequisite) -> impl Iterator<Item = TaskId> {
         let all = (prerequisite, TaskId(0))..=(prerequisite, TaskId(u32::MAX));
         self.by_prerequisite.range(all).map(|(_, id)| *id)
     }

@@ -202,18 +202,18 @@ impl<'s> Tree<'s> {
     }
 
     /// The items of a list that are not pruned.
-    pub fn items(&self, list: NodeId) -> impl Iterator<Item = NodeId> + '_ {
+    pub fn items(&self, list: NodeId) -> impl Iterator<Item = NodeId> {
         self.children(list).filter(|item| !self.is_pruned(*item))
     }
 
     /// The entries of a map that are not pruned.
-    pub fn entries(&self, map: NodeId) -> impl Iterator<Item = MapEntry> + '_ {
+    pub fn entries(&self, map: NodeId) -> impl Iterator<Item = MapEntry> {
         self.all_entries(map)
             .filter(|entry| !self.is_pruned(entry.key) && !self.is_pruned(entry.value))
     }
 
     /// The entries of a map, with pruned ones.
-    pub fn all_entries(&self, map: NodeId) -> impl Iterator<Item = MapEntry> + '_ {
+    pub fn all_entries(&self, map: NodeId) -> impl Iterator<Item = MapEntry> {
         let mut children = self.children(map);
         std::iter::from_fn(move || {
             Some(MapEntry {
@@ -236,7 +236,7 @@ impl<'s> Tree<'s> {
             .filter(|value| !self.is_null(*value))
     }
 
-    fn children(&self, parent: NodeId) -> impl Iterator<Item = NodeId> + '_ {
+    fn children(&self, parent: NodeId) -> impl Iterator<Item = NodeId> {
         let node = self.node(parent);
         let is_container = matches!(node.kind, NodeKind::Map | NodeKind::List);
         let (mut next, end) = (

@@ -153,7 +153,7 @@ impl<T> FromIterator<T> for Chain<T> {
 
 impl<T: Copy> Chain<T> {
     /// The entries in order.
-    pub fn iter(&self) -> impl Iterator<Item = T> + '_ {
+    pub fn iter(&self) -> impl Iterator<Item = T> {
         self.0.iter().copied()
     }
 }

@@ -109,7 +109,7 @@ impl Rubric {
     }
 
     /// The weights, in the order of the criteria.
-    pub fn weights(&self) -> impl Iterator<Item = Decimal> + '_ {
+    pub fn weights(&self) -> impl Iterator<Item = Decimal> {
         self.criteria.iter().map(|criterion| criterion.weight.get())
     }
 }
