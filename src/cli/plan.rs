@@ -35,9 +35,10 @@ pub struct PlanArgs {
 
 impl PlanArgs {
     pub fn show(&self, matches: &ArgMatches, screen: &Screen) -> Result<u8, Failure> {
-        match self.baseline {
-            true => baseline(&self.run, matches, screen),
-            false => plan(&self.run, matches, screen),
+        if self.baseline {
+            baseline(&self.run, matches, screen)
+        } else {
+            plan(&self.run, matches, screen)
         }
     }
 }

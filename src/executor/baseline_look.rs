@@ -240,9 +240,10 @@ fn files(plan: &Arc<Plan>, turn: TurnId, item: &BaselineCheck) -> BaselineResult
     match check::declared(plan, turn.task, at) {
         Some(Check::FileExists { .. }) => {
             let result = check::files(plan, turn.task, at, &plan.workspace_of(turn.task));
-            match result.passed {
-                true => BaselineResult::new(item.key, BeforeWork::Green, ""),
-                false => BaselineResult::new(item.key, BeforeWork::Red, &result.message),
+            if result.passed {
+                BaselineResult::new(item.key, BeforeWork::Green, "")
+            } else {
+                BaselineResult::new(item.key, BeforeWork::Red, &result.message)
             }
         }
         _ => BaselineResult::unknown(item.key, "the mission has no such check any more"),

@@ -94,9 +94,12 @@ fn table(text: &Value) -> Vec<Value> {
 fn lines(text: &Value) -> Vec<Value> {
     let is_safe = text.is_safe();
     let lines = text.as_str().unwrap_or_default().trim_end().lines();
-    let lines = lines.map(|line| match is_safe {
-        true => line.to_owned(),
-        false => sanitize_line(line),
+    let lines = lines.map(|line| {
+        if is_safe {
+            line.to_owned()
+        } else {
+            sanitize_line(line)
+        }
     });
     lines.map(Value::from_safe_string).collect()
 }

@@ -185,9 +185,10 @@ fn read_stage(bar: Option<Bar>, reply: &str, work: &Quoted) -> Result<Answer, Un
         ) => {
             findings.truncate(findings_verdict::MOST_FINDINGS);
             Opinion {
-                verdict: match bar.is_reached_by(points) {
-                    true => DeclaredVerdict::Pass,
-                    false => DeclaredVerdict::Fail,
+                verdict: if bar.is_reached_by(points) {
+                    DeclaredVerdict::Pass
+                } else {
+                    DeclaredVerdict::Fail
                 },
                 reason: format!("{points} of 100, the bar is {}: {reasoning}", bar.points),
                 findings,
@@ -388,53 +389,43 @@ fn read_answer(reply: &str, work: &Quoted) -> Result<Answer, Unparsed> {
     })
 }
 
-#[derive(Clone, Copy)]
-enum DependencyWord {
-    Absorb,
-    Retry,
-    Unresolvable,
-}
-
 fn resolution(object: &Json) -> Result<Answer, Unparsed> {
-    let known = [
-        ("absorb", DependencyWord::Absorb),
-        ("retry", DependencyWord::Retry),
-        ("unresolvable", DependencyWord::Unresolvable),
-    ];
-    let action = object.required_word("action", &known)?;
     let reason = object.text_at(&["reason"])?;
-    Ok(match action {
-        DependencyWord::Absorb => match object.text_at(&["prompt"])? {
-            prompt if prompt.is_empty() => {
-                return Err(wrong("`absorb` needs a `prompt`: what the task is told instead"));
-            }
-            prompt => Answer::Absorb { prompt },
-        },
-        DependencyWord::Retry => Answer::Retry { reason },
-        DependencyWord::Unresolvable => Answer::Unresolvable { reason },
-    })
-}
-
-#[derive(Clone, Copy)]
-enum ApprovalWord {
-    Approve,
-    Reject,
-    Undecided,
+    // Nobody else needs one, however it is written.
+    let prompt = object.text_at(&["prompt"]).unwrap_or_default();
+    let known = [
+        ("absorb", Answer::Absorb { prompt }),
+        (
+            "retry",
+            Answer::Retry {
+                reason: reason.clone(),
+            },
+        ),
+        ("unresolvable", Answer::Unresolvable { reason }),
+    ];
+    match object.required_word("action", &known)? {
+        Answer::Absorb { prompt } if prompt.is_empty() => {
+            Err(wrong("`absorb` needs a `prompt`: what the task is told instead"))
+        }
+        answer => Ok(answer),
+    }
 }
 
 fn decision(object: &Json) -> Result<Answer, Unparsed> {
-    let known = [
-        ("approve", ApprovalWord::Approve),
-        ("reject", ApprovalWord::Reject),
-        ("undecided", ApprovalWord::Undecided),
-    ];
-    let decision = object.required_word("decision", &known)?;
     let reason = object.text_at(&["reason"])?;
-    match decision {
-        ApprovalWord::Approve => Ok(Answer::Approve),
-        ApprovalWord::Reject if reason.is_empty() => Err(wrong("`reject` needs a `reason`")),
-        ApprovalWord::Reject => Ok(Answer::Reject { reason }),
-        ApprovalWord::Undecided => Ok(Answer::Undecided { reason }),
+    let known = [
+        ("approve", Answer::Approve),
+        (
+            "reject",
+            Answer::Reject {
+                reason: reason.clone(),
+            },
+        ),
+        ("undecided", Answer::Undecided { reason }),
+    ];
+    match object.required_word("decision", &known)? {
+        Answer::Reject { reason } if reason.is_empty() => Err(wrong("`reject` needs a `reason`")),
+        answer => Ok(answer),
     }
 }
 

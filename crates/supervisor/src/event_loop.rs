@@ -417,9 +417,10 @@ impl Supervisor {
                 "the supervisor was not told where to record exits",
             ))
         } else {
-            let marker = match self.is_of_host {
-                true => OF_HOST.to_owned(),
-                false => self.orphans.marker_for(key),
+            let marker = if self.is_of_host {
+                OF_HOST.to_owned()
+            } else {
+                self.orphans.marker_for(key)
             };
             Child::spawn(spawn, &marker, &mut self.outputs, &mut self.launcher)
         };

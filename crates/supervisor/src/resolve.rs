@@ -34,9 +34,10 @@ pub fn resolve(program: &str, path_var: &str, cwd: &Path) -> io::Result<PathBuf>
     Err(match refused {
         Some(path) => denied(&path),
         None => {
-            let message = match program.contains('/') {
-                true => format!("`{}` does not exist", beneath(cwd, program).display()),
-                false => format!("`{program}` was not found on PATH ({path_var})"),
+            let message = if program.contains('/') {
+                format!("`{}` does not exist", beneath(cwd, program).display())
+            } else {
+                format!("`{program}` was not found on PATH ({path_var})")
             };
             io::Error::new(io::ErrorKind::NotFound, message)
         }

@@ -91,8 +91,9 @@ pub(crate) fn shows_nothing(state: &State, id: TaskId) -> Option<&'static str> {
 pub fn flag_cause(state: &State, id: TaskId) -> Option<Cause> {
     let task = state.task(id);
     task.flag()?;
-    match task.attempt.has(Mark::TestsChanged) {
-        true => Some(Cause::TestsChanged),
-        false => task.attempt.is_vacuous().then_some(Cause::Vacuous),
+    if task.attempt.has(Mark::TestsChanged) {
+        Some(Cause::TestsChanged)
+    } else {
+        task.attempt.is_vacuous().then_some(Cause::Vacuous)
     }
 }

@@ -199,9 +199,12 @@ type TurnHandle = ActivityHandle<Client, CarriedActivity>;
 
 /// The job at the server, which this child has begun, or another one before.
 async fn begun(request: &CarriedRequest, writer: &ReportWriter<'_>) -> Result<TurnHandle, CarriedOutcome> {
-    let not_begun = |why: String| match writer.is_found {
-        true => CarriedOutcome::Lost(why),
-        false => CarriedOutcome::NotBegun(why),
+    let not_begun = |why: String| {
+        if writer.is_found {
+            CarriedOutcome::Lost(why)
+        } else {
+            CarriedOutcome::NotBegun(why)
+        }
     };
     let key = team_key().map_err(|why| not_begun(why.to_string()))?;
     let job = CarriedJob::of(request, &key);
@@ -330,9 +333,10 @@ fn outcome(result: Result<CarriedEnd, ActivityResultError>, writer: &mut ReportW
                 let queue = &writer.request.queue;
                 let why = format!("no worker has taken it from the queue '{queue}' within `waitForWorker`");
                 // Nobody has waited for that in this session.
-                match writer.is_found {
-                    true => CarriedOutcome::Lost(why),
-                    false => CarriedOutcome::NeverBegan(why),
+                if writer.is_found {
+                    CarriedOutcome::Lost(why)
+                } else {
+                    CarriedOutcome::NeverBegan(why)
                 }
             }
             _ => {

@@ -144,20 +144,23 @@ impl Confiner {
         let mut rules = confiner.common_places();
         rules.extend(confiner.settings_of_git().map(|path| (path, Access::Read)));
         let kept_away = kept_away.iter().filter_map(|path| real(path));
-        rules.extend(kept_away.map(|path| match path.is_dir() {
-            true => (path, Access::Hidden),
-            false => (path, Access::Masked),
+        rules.extend(kept_away.map(|path| {
+            let access = if path.is_dir() {
+                Access::Hidden
+            } else {
+                Access::Masked
+            };
+            (path, access)
         }));
         let own = own
             .iter()
             .filter_map(|(path, access)| Some((real(path)?, *access)));
         rules.extend(own);
-        let elsewhere = match how.only_workspace() {
-            true => {
-                rules.extend(confiner.outside_of_workspace(&job.cwd, job));
-                Access::Read
-            }
-            false => Access::Write,
+        let elsewhere = if how.only_workspace() {
+            rules.extend(confiner.outside_of_workspace(&job.cwd, job));
+            Access::Read
+        } else {
+            Access::Write
         };
         let mut mounts = MountPlan::new(elsewhere, rules);
         mounts.without_network = how.without_network();
@@ -332,9 +335,10 @@ impl Confiner {
         if is_kept_in(how, job) {
             rules.extend(self.outside_of_workspace(&plan.rules.workspace, job));
         }
-        let elsewhere = match is_kept_in(how, job) {
-            true => Access::Read,
-            false => Access::Write,
+        let elsewhere = if is_kept_in(how, job) {
+            Access::Read
+        } else {
+            Access::Write
         };
         let mut mounts = MountPlan::new(elsewhere, rules);
         mounts.without_network = how.without_network();
@@ -343,9 +347,10 @@ impl Confiner {
 
     /// The access of a command to the hidden files.
     fn of_hidden(&self, owner: CommandOwner, job: &CommandJob) -> impl Iterator<Item = (PathBuf, Access)> {
-        let access = match job.sees_hidden {
-            true => Access::Read,
-            false => Access::Masked,
+        let access = if job.sees_hidden {
+            Access::Read
+        } else {
+            Access::Masked
         };
         let hidden = self.hidden.iter().filter(move |_| owner != CommandOwner::Nobody);
         hidden.map(move |path| (path.clone(), access))

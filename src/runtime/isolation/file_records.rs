@@ -89,10 +89,11 @@ pub enum TestsBefore {
 
 /// The tests of a task that git does not commit. Blocks.
 pub fn tests_of(plan: &Plan, (folder, worktrees): (&RunFolder, &Worktrees), task: TaskId) -> TestsBefore {
-    let tree = match plan.task(task).is_isolated() {
-        true => None,
+    let tree = if plan.task(task).is_isolated() {
+        None
+    } else {
         // Where git cannot take it, the files themselves tell what was changed.
-        false => worktrees.tree_of_workspace(plan).unwrap_or_default(),
+        worktrees.tree_of_workspace(plan).unwrap_or_default()
     };
     tree.map_or_else(|| marks_of_tests(plan, folder, task), TestsBefore::Tree)
 }

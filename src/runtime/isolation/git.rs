@@ -252,9 +252,10 @@ fn output(git: Git) -> Result<Output, WorkError> {
     let program = program()?;
     let own = program.parent().unwrap_or(program);
     // What programs that lie elsewhere are made of is not known.
-    let system = match SYSTEM.iter().any(|folder| program.starts_with(folder)) {
-        true => &SYSTEM[..],
-        false => &["/"],
+    let system = if SYSTEM.iter().any(|folder| program.starts_with(folder)) {
+        &SYSTEM[..]
+    } else {
+        &["/"]
     };
     let path = std::env::join_paths([own, Path::new("/usr/bin"), Path::new("/bin")]);
     let mut environment = vec![("PATH".to_owned(), text(path.unwrap_or_default())?)];

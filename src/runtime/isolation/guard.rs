@@ -105,9 +105,10 @@ impl WorkContext {
         let seen = self.look_at_protected(groups)?;
         let of_others = self.of_no_concern(plan, task);
         let compared = self.protection.compare(plan, task, (None, &seen), &of_others);
-        match compared.changed.is_empty() {
-            true => Ok(seen),
-            false => Err(compared.changed),
+        if compared.changed.is_empty() {
+            Ok(seen)
+        } else {
+            Err(compared.changed)
         }
     }
 
@@ -131,9 +132,10 @@ impl WorkContext {
                 ..Compared::default()
             },
         };
-        match compared == Compared::default() {
-            true => word,
-            false => voided(guard.work, (compared.changed, compared.restored), shared),
+        if compared == Compared::default() {
+            word
+        } else {
+            voided(guard.work, (compared.changed, compared.restored), shared)
         }
     }
 

@@ -478,16 +478,14 @@ impl Protection {
             let before_it = before.and_then(|before| before.known.get(position));
             let mut free = Vec::new();
             for (path, said) in changed_paths(baseline, &now.marks, &group.root) {
-                match is_free(path) {
-                    true => free.push(path.to_owned()),
-                    false if is_of_others(path) => {}
-                    false if before.is_some_and(|before| !self.is_in_reach(before.is_confined, path)) => {
-                        compared.restored.push(said);
-                    }
-                    false => {
-                        before.is_some().then(|| blamed.insert(path.to_owned()));
-                        compared.changed.push(said);
-                    }
+                if is_free(path) {
+                    free.push(path.to_owned());
+                } else if is_of_others(path) {
+                } else if before.is_some_and(|before| !self.is_in_reach(before.is_confined, path)) {
+                    compared.restored.push(said);
+                } else {
+                    before.is_some().then(|| blamed.insert(path.to_owned()));
+                    compared.changed.push(said);
                 }
             }
             if let Some((_, before)) = before_it {

@@ -214,19 +214,18 @@ impl Rejudge<'_> {
         let (direct, due) = record.parts();
         let is_direct = at == 0;
         let read = if is_direct { self.open(state, record) } else { None };
-        let recorded = match is_direct {
-            true => direct,
-            false => &due[(at - direct.len()).min(due.len())..],
+        let recorded = if is_direct {
+            direct
+        } else {
+            &due[(at - direct.len()).min(due.len())..]
         };
         // Only a decision about a prompt begins with the start of a turn.
         let prompt = match recorded.first() {
             Some(Event::Turn(_, TurnEvent::Started(prompt))) => Fact::PromptReady(*prompt),
             _ => Fact::Advance,
         };
-        let fact = match is_direct {
-            true => read.as_ref().unwrap_or(&record.fact),
-            false => &prompt,
-        };
+        let told = read.as_ref().unwrap_or(&record.fact);
+        let fact = if is_direct { told } else { &prompt };
         let is_unread = matches!(fact, Fact::Audited(report) if report.seen.is_none());
         if !self.is_comparable || is_unread {
             return RecoveryStep {
@@ -235,9 +234,10 @@ impl Rejudge<'_> {
             };
         }
         let derived = engine::decide(state, fact, record.at);
-        let count = match is_direct {
-            true => recorded.len(),
-            false => derived.len().clamp(1, recorded.len()),
+        let count = if is_direct {
+            recorded.len()
+        } else {
+            derived.len().clamp(1, recorded.len())
         };
         let is_equal = self.compare(state, &recorded[..count], &derived);
         RecoveryStep {

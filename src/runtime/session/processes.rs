@@ -184,11 +184,11 @@ impl SessionProcesses {
             } => return Err(RunError::Confinement(message)),
             SupervisorEvent::SpawnFailed { key, message, .. } => {
                 let mut at_work = crate::locked(&self.at_work);
-                match self.stopping {
-                    true => at_work.runner.ended(key, Err(message.into())),
-                    false => at_work
-                        .runner
-                        .not_started(&mut self.supervisor, key, message.into()),
+                let runner = &mut at_work.runner;
+                if self.stopping {
+                    runner.ended(key, Err(message.into()))
+                } else {
+                    runner.not_started(&mut self.supervisor, key, message.into())
                 }
             }
             SupervisorEvent::Exited(exit) => self.at_work().runner.ended(exit.key, Ok(exit)),

@@ -86,9 +86,10 @@ pub async fn ask(context: WorkContext, order: AskOrder) -> Result<Fact, Undone> 
         };
         Ok(reply.unwrap_or_else(|why| failure(call.id, unasked(why))))
     });
-    let reply = match call.purpose.is_judging() {
-        true => guarded(&context, judged, reply).await?,
-        false => reply.await.map_err(Undone::Broken)?,
+    let reply = if call.purpose.is_judging() {
+        guarded(&context, judged, reply).await?
+    } else {
+        reply.await.map_err(Undone::Broken)?
     };
     let is_about_files = call.purpose.sees_the_work() && plan.task(task).names_files();
     if is_about_files && matches!(reply, Fact::AskReplied(_)) {

@@ -115,9 +115,10 @@ pub fn or_handed_out(
     );
     let beside = beside(plan, (id, agent), &job)?;
     // What work has put there for the program of who is asked is none of what that goes by.
-    let left_out = match job.sealed {
-        true => context.protection.masked(plan, Some(id), agent),
-        false => Vec::new(),
+    let left_out = if job.sealed {
+        context.protection.masked(plan, Some(id), agent)
+    } else {
+        Vec::new()
     };
     let of_task = (plan, id, &*left_out);
     let given = context.worktrees.hand_out(&exchange, of_task, &name, &beside);

@@ -37,9 +37,10 @@ pub async fn job(
         let end = work.await?;
         Ok(Fact::JobEnded { turn, job, end })
     };
-    match job.judges() {
-        true => guarded(&context, (plan, WorkId::job(turn, job), is_confined), work).await,
-        false => Ok(work.await?),
+    if job.judges() {
+        guarded(&context, (plan, WorkId::job(turn, job), is_confined), work).await
+    } else {
+        Ok(work.await?)
     }
 }
 

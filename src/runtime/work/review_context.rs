@@ -270,9 +270,10 @@ fn check_reports(plan: &TaskPlan, task_state: &TaskState, secrets: &Secrets) -> 
     let report = |(at, result): (u32, &Option<CheckResult>)| {
         let result = result.as_ref()?;
         let is_hidden = plan.checks().get(at as usize).is_some_and(Check::is_hidden);
-        let (name, output) = match is_hidden {
-            true => ("hidden check".to_owned(), String::new()),
-            false => (format!("check {}", at + 1), secrets.redact(&result.message)),
+        let (name, output) = if is_hidden {
+            ("hidden check".to_owned(), String::new())
+        } else {
+            (format!("check {}", at + 1), secrets.redact(&result.message))
         };
         Some(CheckReport {
             name,

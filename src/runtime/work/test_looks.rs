@@ -75,9 +75,10 @@ impl LookAt {
             .map(|seen| seen.key)
             .filter(|key| !known.contains(key))
             .collect();
-        let control = match open.is_empty() {
-            true => Vec::new(),
-            false => self.run(None, Some(open)).await?.1,
+        let control = if open.is_empty() {
+            Vec::new()
+        } else {
+            self.run(None, Some(open)).await?.1
         };
         Ok(Looked {
             files,

@@ -148,9 +148,10 @@ async fn by_model(
     let has_tools = plan.worker_of(turn.task).spec.works_with_tools();
     let before = has_tools.then(|| TurnBaseline::take(&context, order.files.clone(), None));
     let work = async {
-        match has_tools {
-            true => Ok(tool_worker::turn(&context, &order, &worker).await),
-            false => model_turn::turn(&context, &order, &worker).await,
+        if has_tools {
+            Ok(tool_worker::turn(&context, &order, &worker).await)
+        } else {
+            model_turn::turn(&context, &order, &worker).await
         }
     };
     let fact = tokio::select! {

@@ -69,9 +69,10 @@ impl PromptOrder<'_> {
 
     /// The part of a prompt for an agent that may have acted already and that a person lets act again.
     fn acted(&self) -> &'static str {
-        match self.plan.task(self.id).side_effects && self.task.consent.acted {
-            true => DO_NOT_REPEAT,
-            false => "",
+        if self.plan.task(self.id).side_effects && self.task.consent.acted {
+            DO_NOT_REPEAT
+        } else {
+            ""
         }
     }
 }
@@ -402,10 +403,12 @@ fn answers(prompt: &mut String, of: &PromptOrder<'_>) {
             prompt.push_str("\n## Your questions\n\nYou asked about this task. Go on with the answers.\n");
         }
         prompt.push_str(&fence("what you asked", &exchange.question, QUESTION_CHARS));
-        let answer = match exchange.is_call {
-            false => exchange.answer.trim(),
-            true if index == last && dialog.allowed.is_some() => MAKE_IT,
-            true => MADE,
+        let answer = if !exchange.is_call {
+            exchange.answer.trim()
+        } else if index == last && dialog.allowed.is_some() {
+            MAKE_IT
+        } else {
+            MADE
         };
         append_line!(prompt, "Answer: {answer}");
     }

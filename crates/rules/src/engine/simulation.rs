@@ -256,9 +256,10 @@ impl Simulation {
         }));
         self.decide(&input);
         // Most runs have nothing to look at.
-        match decide(&self.state, &Fact::Audit, Timestamp(self.now)).is_empty() {
-            true => while self.decide(&Fact::Advance) {},
-            false => self.feed(&Fact::Audit),
+        if decide(&self.state, &Fact::Audit, Timestamp(self.now)).is_empty() {
+            while self.decide(&Fact::Advance) {}
+        } else {
+            self.feed(&Fact::Audit)
         }
         self.adopted.extend(kept);
         let running = kept.iter().map(|turn| Effect::RunTurn {

@@ -21,9 +21,10 @@ impl Confinement {
             is_wanted |= !how.is_off();
             how.sandbox() == Sandbox::Required
         });
-        match is_required {
-            true => Some("`sandbox: required`"),
-            false => (strict && is_wanted).then_some("`--strict`"),
+        if is_required {
+            Some("`sandbox: required`")
+        } else {
+            (strict && is_wanted).then_some("`--strict`")
         }
     }
 

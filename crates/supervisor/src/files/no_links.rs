@@ -152,9 +152,10 @@ pub fn opened(
     #[cfg(target_os = "linux")]
     {
         use rustix::fs::ResolveFlags;
-        let resolve = match follows {
-            true => ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS,
-            false => ResolveFlags::NO_SYMLINKS,
+        let resolve = if follows {
+            ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS
+        } else {
+            ResolveFlags::NO_SYMLINKS
         };
         match rustix::fs::openat2(root, path, flags, mode, resolve) {
             // A kernel before 5.6, or a sandbox that does not know the call: no link at all is followed then.

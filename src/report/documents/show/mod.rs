@@ -351,9 +351,10 @@ fn check_rows<'a>(
     let row = |(n, result): &'a (u32, CheckResult)| {
         let item = items.iter().find(|item| item.place == CheckPlace::Check(*n));
         let before = item.map(|item| state.before(task, item));
-        let new_tests = match attempt.number == state.task(task).attempt.number {
-            true => item.and_then(|item| state.task(task).new_tests_fail(&state.plan, task, item.key)),
-            false => None,
+        let new_tests = if attempt.number == state.task(task).attempt.number {
+            item.and_then(|item| state.task(task).new_tests_fail(&state.plan, task, item.key))
+        } else {
+            None
         };
         let weighed = before.map(|before| Weighed {
             before: before.result,

@@ -55,9 +55,10 @@ struct Between {
 impl Worktrees {
     /// The worktrees of looks at tests: in the workspace itself, or in worktrees.
     pub fn of_looks(&self, is_shared: bool) -> Self {
-        let bare = match is_shared {
-            true => self.root.join(WORKSPACE),
-            false => self.repository(),
+        let bare = if is_shared {
+            self.root.join(WORKSPACE)
+        } else {
+            self.repository()
         };
         Self {
             root: self.root.join(LOOKS),
@@ -211,9 +212,10 @@ impl Worktrees {
 
     /// Copies what git ignores where the work lies.
     fn bring_ignored(&self, sides: &Sides, folder: &Path) -> Result<(), WorkError> {
-        let git = match sides.is_shared {
-            true => self.in_workspace(&sides.folder),
-            false => self.at(&sides.folder)?,
+        let git = if sides.is_shared {
+            self.in_workspace(&sides.folder)
+        } else {
+            self.at(&sides.folder)?
         };
         let list = [
             "ls-files",

@@ -374,9 +374,10 @@ impl Worktrees {
     fn stays_within(&self, path: &str, blob: &str) -> Result<(), NotCommitted> {
         let target = self.git().run(["cat-file", "blob", blob])?.stdout;
         let target = String::from_utf8_lossy(&target);
-        match leads_out(path, &target) {
-            true => Err(NotCommitted::Work(link_out(path, &target))),
-            false => Ok(()),
+        if leads_out(path, &target) {
+            Err(NotCommitted::Work(link_out(path, &target)))
+        } else {
+            Ok(())
         }
     }
 

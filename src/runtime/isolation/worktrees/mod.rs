@@ -146,9 +146,10 @@ pub fn tidy_worktrees(run: &RunFolder, state: &State) {
 /// In the words of git.
 pub fn forget_work(run: &RunFolder) -> Result<Option<String>, WorkError> {
     let worktrees = Worktrees::at_rest(run);
-    let kept = match worktrees.repository().exists() {
-        true => worktrees.forget()?,
-        false => None,
+    let kept = if worktrees.repository().exists() {
+        worktrees.forget()?
+    } else {
+        None
     };
     // Last: the exchange may be out of reach.
     #[cfg(any(feature = "temporal", test))]

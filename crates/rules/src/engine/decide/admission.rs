@@ -18,9 +18,6 @@ use crate::engine::state::{RunPhase, State};
 use super::draft::Draft;
 use super::{after_baseline, deferral, outgoing, pipeline, turns};
 
-/// The words about work that must wait for a slot.
-pub const NO_SLOT: &str = "its judging goes on once a slot is free";
-
 /// How far the work is that wants a slot.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Work {
@@ -88,16 +85,10 @@ pub fn go_on_behind(draft: &mut Draft<'_>, stage: StageKey, now: Timestamp) {
     let mut ahead = draft.clone();
     pipeline::go_on_behind(&mut ahead, stage);
     if ahead.task.holds_slot() && !admits(draft.state, draft.id, Work::Begun) {
-        queue(draft, Some(stage), NO_SLOT, now);
+        deferral::queue(draft, Some(stage), deferral::NO_SLOT, now);
     } else {
         *draft = ahead;
     }
-}
-
-/// The task waits for a slot; `behind` is where its judging goes on, where that is not with whoever is asked already.
-/// Without a `message` nobody is told: it may well go on at once.
-pub fn queue(draft: &mut Draft<'_>, behind: Option<StageKey>, message: &str, now: Timestamp) {
-    deferral::defer(draft, DeferralReason::Slot, now, (message, behind), now);
 }
 
 /// Ends the wait of a task: it goes on, if it has begun. One that has not is ready.
@@ -119,7 +110,7 @@ pub fn moment_came(state: &State, task: TaskId, now: Timestamp) -> Vec<Event> {
     let mut draft = Draft::new(state, task);
     let takes_a_slot = matches!(draft.task.status(), Status::Review | Status::InProgress);
     if takes_a_slot && !admits(state, task, Work::Begun) {
-        queue(&mut draft, None, NO_SLOT, now);
+        deferral::queue(&mut draft, None, deferral::NO_SLOT, now);
     } else {
         release(&mut draft);
     }
@@ -134,7 +125,7 @@ pub fn wait_anew(state: &State, task: TaskId, in_vain: bool, now: Timestamp) -> 
     let mut draft = Draft::new(state, task);
     match deferral.why {
         DeferralReason::Slot => {}
-        _ if in_vain => queue(&mut draft, None, "", now),
+        _ if in_vain => deferral::queue(&mut draft, None, "", now),
         // What nobody knew the end of may be over.
         _ if deferral.moment().is_none() => return moment_came(state, task, now),
         why => deferral::defer(&mut draft, why, deferral.until, (&deferral.message, None), now),

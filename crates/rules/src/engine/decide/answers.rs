@@ -59,8 +59,7 @@ pub fn answer(draft: &mut Draft<'_>, word: HoldCommand<'_>, by: &str, now: Times
     };
     let (resolution, resume, said) = word.resolves(&hold);
     resolve(draft, resolution, by);
-    let has_slot = admission::admits(draft.state, draft.id, admission::Work::Begun);
-    draft.no_slot = (!has_slot).then_some(now);
+    draft.no_slot = (!admission::admits(draft.state, draft.id, admission::Work::Begun)).then_some(now);
     match resume {
         Resume::Start => approvals::go_on(draft, now),
         Resume::Turn => worker_questions::take(draft, said, by, Some(hold.number)),

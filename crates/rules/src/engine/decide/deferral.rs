@@ -16,6 +16,9 @@ use crate::engine::work::retry;
 use super::draft::Draft;
 use super::side_effects;
 
+/// The words about work that must wait for a slot.
+pub const NO_SLOT: &str = "its judging goes on once a slot is free";
+
 /// The first pause between two attempts; each one in a row doubles it.
 const FIRST_PAUSE: Millis = Millis::from_secs(5);
 /// Doublings, at most: what is still down after an hour is looked at once an hour.
@@ -101,6 +104,12 @@ pub fn back_off(draft: &mut Draft<'_>, end: &TurnEnd, now: Timestamp) {
     let until = now.plus(end.exit.retry_after.map_or(pause, |told| told.max(pause)));
     let message = end.exit.message.as_deref().unwrap_or_default();
     defer(draft, DeferralReason::BackOff, until, (message, None), now);
+}
+
+/// The task waits for a slot; `behind` is where its judging goes on, where that is not with whoever is asked already.
+/// Without a `message` nobody is told: it may well go on at once.
+pub fn queue(draft: &mut Draft<'_>, behind: Option<StageKey>, message: &str, now: Timestamp) {
+    defer(draft, DeferralReason::Slot, now, (message, behind), now);
 }
 
 /// The task waits until a moment; in words, and behind which stage it goes on where that is not with whoever is asked.

@@ -17,7 +17,7 @@ use crate::engine::state::Merging;
 use crate::mission::model::Check;
 
 use super::draft::Draft;
-use super::{admission, conclude, outgoing, pipeline};
+use super::{conclude, deferral, outgoing, pipeline};
 
 /// Whether the work is to be merged before it is accepted.
 pub fn is_due(draft: &Draft<'_>) -> bool {
@@ -30,7 +30,7 @@ pub fn begin(draft: &mut Draft<'_>, mark: Option<Mark>) {
     draft.emit_own(TaskEvent::MergeBegun { mark });
     // A person may speak when every slot is taken.
     if let Some(since) = draft.no_slot {
-        return admission::queue(draft, Some(StageKey::MERGE), admission::NO_SLOT, since);
+        return deferral::queue(draft, Some(StageKey::MERGE), deferral::NO_SLOT, since);
     }
     let number = merging(draft).map_or(1, |merge| merge.number + 1);
     outgoing::run(draft, Job::Merge(number));

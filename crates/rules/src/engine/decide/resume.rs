@@ -9,7 +9,7 @@ use crate::engine::state::State;
 use crate::mission::model::AgentMiddleware;
 
 use super::draft::Draft;
-use super::{admission, approvals, pipeline, side_effects, turns};
+use super::{admission, approvals, deferral, pipeline, side_effects, turns};
 
 /// A later session: what was in flight is lost unless it was kept, and judges that were missing are asked again. A kept
 /// turn goes on as if nothing had happened; nothing is spent on it.
@@ -51,7 +51,7 @@ pub fn resume(state: &State, resume: &LaterSession, now: Timestamp) -> Vec<Event
         } else if task.hold().is_some_and(crate::engine::state::Hold::is_for_judges) {
             let mut draft = Draft::new(state, id);
             draft.enter_because(Status::Review, "the reviewers are asked again");
-            admission::queue(&mut draft, Some(StageKey::OUTCOME), "", now);
+            deferral::queue(&mut draft, Some(StageKey::OUTCOME), "", now);
             events.extend(draft.into_events());
         } else if task.deferral.is_none() {
             let mut draft = Draft::new(state, id);

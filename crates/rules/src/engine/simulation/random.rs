@@ -482,10 +482,7 @@ fn random_answer(random: &mut Random, purpose: Purpose) -> Answer {
 
 /// Mostly for all points of the review before, sometimes for none.
 fn random_answers(random: &mut Random) -> Vec<PriorAnswer> {
-    match random.chance(70) {
-        true => Vec::new(),
-        false => silence(),
-    }
+    if random.chance(70) { Vec::new() } else { silence() }
 }
 
 /// These grades of everything that `default-task` asks about.

@@ -30,9 +30,10 @@ pub fn weigh(view: View<'_>) -> Option<Box<StageReport>> {
         return None;
     }
     let lacks = lacking(view.plan(), view.id, view.task).next().is_some();
-    let fails_by = match sends_back(view) {
-        true => Some(Cause::TestsChanged),
-        false => lacks.then_some(Cause::Checks),
+    let fails_by = if sends_back(view) {
+        Some(Cause::TestsChanged)
+    } else {
+        lacks.then_some(Cause::Checks)
     };
     let cause = fails_by.unwrap_or(Cause::Checks);
     let mut report = view.judged(StageKey::CHECKS, fails_by.is_none(), cause);
@@ -96,9 +97,10 @@ fn old_tests(plan: &Plan, id: TaskId, task: &TaskState) -> Option<(Finding, bool
     };
     let touched = task.course.evidence.tests.as_deref();
     let names = touched.map_or(&[][..], |touched| &touched.old);
-    let severity = match task.may_change_tests(plan, id) {
-        true => Severity::Info,
-        false => Severity::High,
+    let severity = if task.may_change_tests(plan, id) {
+        Severity::Info
+    } else {
+        Severity::High
     };
     let text = format!(
         "tests-changed: changed or gone: {}; {what}; {WAYS_OUT}",
@@ -112,9 +114,10 @@ fn remarks(plan: &Plan, id: TaskId, task: &TaskState) -> Vec<Finding> {
     let (work, looks) = (plan.task(id), &task.attempt.looks);
     let seen = |item: &BaselineCheck| looks.new_tests(item.key) == Some(BeforeWork::Green);
     let is_about_tests = work.kind == TaskType::Test && work.is_of_mission();
-    let severity = match is_about_tests {
-        true => Severity::Info,
-        false => Severity::Medium,
+    let severity = if is_about_tests {
+        Severity::Info
+    } else {
+        Severity::Medium
     };
     let proves_nothing = items(work).into_iter().filter(seen).map(|item| {
         let text = format!(

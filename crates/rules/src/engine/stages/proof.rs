@@ -66,9 +66,10 @@ pub fn weigh(view: View<'_>) -> Option<Box<StageReport>> {
                 Mark::Vacuous
             });
             report.cause = Some(Cause::Vacuous);
-            let why = match is_undone {
-                true => "no file is another one than before the work".to_owned(),
-                false => format!("green before the work began, and green now: {}", named(&items)),
+            let why = if is_undone {
+                "no file is another one than before the work".to_owned()
+            } else {
+                format!("green before the work began, and green now: {}", named(&items))
             };
             report.add(
                 Severity::Medium,

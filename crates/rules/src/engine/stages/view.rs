@@ -153,9 +153,10 @@ impl<'a> View<'a> {
 
     /// A report that the work passes, or fails for this cause.
     pub fn judged(self, key: StageKey, passes: bool, cause: Cause) -> Box<StageReport> {
-        match passes {
-            true => self.report(key, Verdict::Pass, None),
-            false => self.report(key, Verdict::Fail, Some(cause)),
+        if passes {
+            self.report(key, Verdict::Pass, None)
+        } else {
+            self.report(key, Verdict::Fail, Some(cause))
         }
     }
 

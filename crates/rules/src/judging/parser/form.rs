@@ -177,7 +177,7 @@ impl Json {
     ///
     /// # Errors
     /// When it is another one.
-    pub fn required_word<T: Copy>(&self, name: &'static str, known: &[(&str, T)]) -> Result<T, Unparsed> {
+    pub fn required_word<T: Clone>(&self, name: &'static str, known: &[(&str, T)]) -> Result<T, Unparsed> {
         let said = self
             .only(&[name])?
             .and_then(Json::text)
@@ -187,7 +187,7 @@ impl Json {
         let found = known_words.find(|(word, _)| word.eq_ignore_ascii_case(said));
         let words = || known.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
         found
-            .map(|(_, value)| *value)
+            .map(|(_, value)| value.clone())
             .ok_or_else(|| wrong(format!("`{name}` is not one of: {}", words())))
     }
 

@@ -45,9 +45,12 @@ impl Json {
             Self::Object(entries) => {
                 let mut seen = BTreeSet::new();
                 let mut entries = entries.iter();
-                entries.find_map(|(key, value)| match seen.insert(key) {
-                    true => value.key_twice(),
-                    false => Some(key.as_str()),
+                entries.find_map(|(key, value)| {
+                    if seen.insert(key) {
+                        value.key_twice()
+                    } else {
+                        Some(key.as_str())
+                    }
                 })
             }
             Self::List(items) => items.iter().find_map(Self::key_twice),

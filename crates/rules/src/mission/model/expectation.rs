@@ -81,9 +81,10 @@ impl Check {
 
     /// The name of the check in places that workers may read.
     pub fn label_for_worker(&self) -> String {
-        match self.is_hidden() {
-            true => "a hidden check".to_owned(),
-            false => self.label(),
+        if self.is_hidden() {
+            "a hidden check".to_owned()
+        } else {
+            self.label()
         }
     }
 

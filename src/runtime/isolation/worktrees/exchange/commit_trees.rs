@@ -112,9 +112,10 @@ impl<'l> TreeListing<'l> {
                 Some(inner) => drop(found.beside.insert(inner, entry)),
             }
         }
-        match found.trees.contains(&"") {
-            true => Err(work("it has no folder of work, or none beside it".to_owned())),
-            false => Ok(found),
+        if found.trees.contains(&"") {
+            Err(work("it has no folder of work, or none beside it".to_owned()))
+        } else {
+            Ok(found)
         }
     }
 
@@ -140,12 +141,12 @@ impl<'l> TreeListing<'l> {
             }
             all = all.saturating_add(entry.size);
         }
-        match all > MOST_BYTES {
-            true => Err(work(format!(
+        if all > MOST_BYTES {
+            return Err(work(format!(
                 "what is new has {all} bytes, more than {MOST_BYTES}"
-            ))),
-            false => Ok(()),
+            )));
         }
+        Ok(())
     }
 
     /// The paths of the work that are not as they were before.

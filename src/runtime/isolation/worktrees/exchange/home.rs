@@ -45,9 +45,10 @@ impl Worktrees {
         };
         if !is_folder(&carried.bare) {
             let is_there = is_folder(&self.repository());
-            let (format, borrowed) = match is_there {
-                true => (self.git().line(["rev-parse", "--show-object-format"])?, WORKTREES),
-                false => ("sha1".to_owned(), ""),
+            let (format, borrowed) = if is_there {
+                (self.git().line(["rev-parse", "--show-object-format"])?, WORKTREES)
+            } else {
+                ("sha1".to_owned(), "")
             };
             init_exact(&carried.bare, &format, borrowed)?;
         }
@@ -58,9 +59,10 @@ impl Worktrees {
     fn carrying(&self, task: TaskId) -> Result<Git, WorkError> {
         let git = self.at_index(&self.folder(task), INDEX)?;
         let excluded = self.root.join("repository.git").join(EXCLUDED);
-        Ok(match excluded.exists() {
-            true => git.excluding(&excluded),
-            false => git,
+        Ok(if excluded.exists() {
+            git.excluding(&excluded)
+        } else {
+            git
         })
     }
 
@@ -91,9 +93,10 @@ impl Worktrees {
     ) -> Result<(Option<String>, String), NotCommitted> {
         let (plan, task, _) = of_task;
         let (folder, has_worktree) = (self.folder(task), plan.task(task).has_worktree());
-        let base = match has_worktree {
-            true => self.reference(&base_ref(task))?,
-            false => None,
+        let base = if has_worktree {
+            self.reference(&base_ref(task))?
+        } else {
+            None
         };
         if let Some(base) = &base {
             // What git follows although it ignores it.

@@ -31,9 +31,10 @@ impl TryFrom<String> for CommitId {
 
     fn try_from(text: String) -> Result<Self, WorkError> {
         let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
-        match matches!(text.len(), 40 | 64) && text.bytes().all(is_digit) {
-            true => Ok(Self(text.into())),
-            false => Err(refused("it is no id of a commit")),
+        if matches!(text.len(), 40 | 64) && text.bytes().all(is_digit) {
+            Ok(Self(text.into()))
+        } else {
+            Err(refused("it is no id of a commit"))
         }
     }
 }
@@ -89,9 +90,10 @@ impl TryFrom<String> for CarriedName {
                 && !part.ends_with(".lock")
         };
         let parts: Vec<&str> = text.split('/').collect();
-        match parts.len() == 2 && parts.into_iter().all(is_part) {
-            true => Ok(Self(text.into())),
-            false => Err(refused("it is no name of a carried command")),
+        if parts.len() == 2 && parts.into_iter().all(is_part) {
+            Ok(Self(text.into()))
+        } else {
+            Err(refused("it is no name of a carried command"))
         }
     }
 }
