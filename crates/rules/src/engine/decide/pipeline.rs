@@ -37,8 +37,6 @@ pub fn begin(draft: &mut Draft<'_>) {
 pub fn go_on_behind(draft: &mut Draft<'_>, key: StageKey) {
     match key {
         StageKey::OUTCOME => begin(draft),
-        // It was accepted but for its merge.
-        StageKey::MERGE => conclude::accept(draft, Edge::Pass, None),
         key => go_on(draft, key),
     }
 }
