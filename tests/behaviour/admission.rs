@@ -3,7 +3,8 @@
 
 use serde_json::json;
 
-use crate::operator::{on_record, only_approval, waits};
+use crate::support::events::on_record;
+use crate::support::scenes::approvals::{only_approval, waits};
 use crate::support::{Mission, Running, Workspace, standing, wait_for};
 
 /// Work that only a person can review, with a stage behind it, and other work that goes on until there is a file `go`.

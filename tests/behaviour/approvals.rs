@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::operator::{on_record, only_approval};
-use crate::support::events::named;
+use crate::support::events::{named, on_record};
+use crate::support::scenes::approvals::only_approval;
 use crate::support::{Has, Mission, Workspace, standing, task, wait_for};
 
 /// One task that `asks` so, behind another, and one that hangs on it.

@@ -7,8 +7,8 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::{Value, json};
 
-use crate::attacks::{ATTACKS, WORD};
 use crate::support::model::{Model, offered, results, says, scores, wants};
+use crate::support::scenes::attacks::{ATTACKS, WORD};
 use crate::support::{Workspace, task};
 
 /// More of them, for what stands between tool calls; `@` stands for the order that the judge obeys.

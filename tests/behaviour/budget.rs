@@ -5,8 +5,8 @@ use wiremock::matchers::path;
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
 use crate::support::model::{Model, says};
+use crate::support::scenes::pictures::shot;
 use crate::support::{Has, Says, Workspace, standing, task};
-use crate::vision::shot;
 
 /// Tasks one after the other, each by an agent that claims this usage.
 fn chain(tasks: usize, budget: &str, agent: &str, usage: &str) -> Workspace {

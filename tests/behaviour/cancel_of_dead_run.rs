@@ -7,8 +7,8 @@ use std::os::unix::net::UnixStream;
 use rustix::process::Pid;
 use serde_json::{Value, json};
 
-use crate::adoption::{MISSION, OTHER, Scene};
 use crate::support::journal;
+use crate::support::scenes::killed_runners::{MISSION, OTHER, Scene};
 use crate::support::sockets::{connect, listen};
 use crate::support::{
     DEADLINE, Running, Says, Workspace, is_alive, read_pid, standing, task, wait_for, wait_for_file,

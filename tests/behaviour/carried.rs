@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::support::scenes::repositories::repository;
 use crate::support::{
     BINARY, Finished, Mission, Running, Workspace, makes_namespaces, skipped, wait_for_file,
 };
-use crate::worktrees::repository;
 
 mod desk;
 mod hosted;

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::support::scenes::repositories::{committed, git, repository};
 use crate::support::{Mission, Says, Task, Workspace, task, wait_for};
-use crate::worktrees::{committed, git, repository};
 
 /// What runs all tests of the repository.
 const ALL: &str = "sh all.sh";

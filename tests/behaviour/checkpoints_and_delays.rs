@@ -4,7 +4,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::operator::{on_record, only_approval};
+use crate::support::events::on_record;
+use crate::support::scenes::approvals::only_approval;
 use crate::support::{Has, Mission, Running, Workspace, standing, task, wait_for};
 
 fn held(by: &str) -> Workspace {

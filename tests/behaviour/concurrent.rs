@@ -6,8 +6,8 @@ use std::path::PathBuf;
 
 use rustix::process::Signal;
 
-use crate::operator::{SLOW, only_approval, parked, waits};
-use crate::storage::interrupted;
+use crate::support::scenes::approvals::{SLOW, only_approval, parked, waits};
+use crate::support::scenes::begun_runs::interrupted;
 use crate::support::{BINARY, Finished, Running, Says, Workspace, standing, wait_for, wait_for_file};
 
 /// Works until the file `go` is there.

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::operator::on_record;
+use crate::support::events::on_record;
 use crate::support::{Mission, Says, Workspace, attempts, standing, task, wait_for};
 
 fn failure<'a>(document: &'a Value, title: &str) -> &'a Value {

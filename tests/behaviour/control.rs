@@ -9,8 +9,8 @@ use std::path::Path;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::operator::{SLOW, only_approval, parked, waits};
 use crate::support::journal;
+use crate::support::scenes::approvals::{SLOW, only_approval, parked, waits};
 use crate::support::sockets::connect;
 use crate::support::somebody_else::{NOBODY, is_root};
 use crate::support::{

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::operator::only_approval;
+use crate::support::scenes::approvals::only_approval;
 use crate::support::{Workspace, attempts, standing, task};
 
 /// Two tasks, one behind the other, of an agent that keeps a note of each.

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::support::journal;
+use crate::support::scenes::approvals::{only_approval, waits};
 use crate::support::{Mission, Says, Workspace, task, wait_for};
 
 const MISSION: &str = "
@@ -156,13 +157,13 @@ fn delegated_work_that_is_not_what_was_delegated_is_an_event_when_it_begins() {
         let held = "settings: {approvalGates: [{name: parts, when: \"task.title == 'part'\"}]}\nagents:";
         workspace.mission(&MISSION.replace("CHECK", "true").replace("agents:", held));
         let running = workspace.start(&["run", "mission.yaml", "--wait-approvals", "1h"]);
-        crate::operator::waits(&workspace);
+        waits(&workspace);
         running.kill();
         workspace
     };
     let drifts = |workspace: &Workspace| {
         workspace.resume_json(8, &[]);
-        workspace.quorum(&["approve", &crate::operator::only_approval(workspace)]).exits(0);
+        workspace.quorum(&["approve", &only_approval(workspace)]).exits(0);
         workspace.resume_json(0, &[]);
         let events = workspace.events().into_iter();
         let drifts: Vec<_> = events.filter(|event| event["event"] == "delegation:drift").collect();

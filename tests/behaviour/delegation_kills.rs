@@ -3,7 +3,7 @@
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::operator::on_record;
+use crate::support::events::on_record;
 use crate::support::{
     BINARY, Mission, Workspace, attempts, is_alive, parent, read_pid, standing, task, wait_for, wait_for_file,
 };

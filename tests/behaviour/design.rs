@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use regex::Regex;
 
-use crate::docs::page::{Page, project};
+use crate::support::pages::{Page, project};
 
 const ARCHITECTURE: &str = "docs/design/architecture.md";
 

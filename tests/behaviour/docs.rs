@@ -3,7 +3,6 @@
 //!
 //! A page is run in an empty folder of its own. What blocks mean is said in `CONTRIBUTING.md`.
 
-pub mod page;
 mod run;
 mod shown;
 
@@ -13,7 +12,7 @@ use std::sync::Mutex;
 
 use crate::support::{Finished, Running, Workspace};
 
-use page::{Block, Page, Use, project};
+use crate::support::pages::{Block, Page, Use, project};
 use run::run_page;
 use shown::what_is_not_printed;
 

@@ -5,8 +5,8 @@ use std::os::unix::fs::MetadataExt;
 
 use serde_json::Value;
 
-use crate::storage::interrupted;
 use crate::support::journal;
+use crate::support::scenes::begun_runs::interrupted;
 use crate::support::{Mission, Workspace, standing, wait_for_file};
 
 /// The journal with one changed byte in its `line`-th line, from 1; and what stands before that line.

@@ -7,8 +7,8 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
+use crate::support::scenes::repositories::committed;
 use crate::support::{Mission, Says, Task, Workspace, skipped, task};
-use crate::worktrees::committed;
 
 /// A language, as far as its tests look different.
 struct Language {

@@ -1,50 +1,18 @@
 //! Rows 26 to 38 of the false greens: those that were found in the program itself. Row 27 is in `false_greens_of_reports`.
 
-#[cfg(target_os = "linux")]
-use crate::supervision::{burgled, orphaned};
 use crate::support::journal;
 use crate::support::model::{Model, says};
+#[cfg(target_os = "linux")]
+use crate::support::scenes::burglars::{burgled, orphaned};
+use crate::support::scenes::forgers::{
+    REWRITE, beside_a_judge, checked, free, left_behind, rewritten_request, rewritten_tests, swapped_tests,
+};
 use crate::support::{
     Mission, RUN_AS_R1, Says, Workspace, attempts, gate, is_alive, makes_namespaces, read_pid, skipped,
     standing, task,
 };
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
-
-/// A judge that gives what it is asked to give, and an honest 10 to everybody else. It takes its time, so that whoever wants
-/// to speak to it can: until somebody has tried, or nobody does.
-const JUDGE: &str = r#"
-    n=0; until test -e tried || test $n -ge 100; do n=$((n + 1)); sleep 0.02; done
-    if grep -q generous $READ; then echo "SCORE: 95"; else echo "SCORE: 10"; fi"#;
-
-/// One worker, a judge that reads its request from `read`, and a task beside it with this script.
-fn beside_a_judge(worker: &str, read: &str, other: &str) -> Workspace {
-    let indent = |script: &str| script.trim().replace('\n', "\n      ");
-    let judge = JUDGE.replace("$READ", read);
-    Workspace::with(&format!(
-        "
-name: one is judged while another works
-agents:
-  worker:
-    run: |
-      {}
-  other:
-    run: |
-      {}
-  judge:
-    role: reviewer
-    run: |
-      {}
-settings: {{concurrency: 2}}
-tasks:
-  - {{title: work, assignTo: worker, maxAttempts: 1, review: required}}
-  - {{title: beside, assignTo: other, review: none, maxAttempts: 1}}
-",
-        indent(worker),
-        indent(other),
-        indent(&judge)
-    ))
-}
 
 /// Nobody who works gives the score.
 fn assert_not_forged(workspace: &Workspace, codes: [i32; 2]) {
@@ -57,18 +25,6 @@ fn assert_not_forged(workspace: &Workspace, codes: [i32; 2]) {
     assert_ne!(standing(&document, "work"), ("done", "clean"));
 }
 
-/// Rewrites the request of any judge as soon as there is one, and says that it tried.
-const REWRITE: &str = r#"
-    n=0; until ls .polpo/runs/*/*/*.request >/dev/null 2>&1 || test $n -ge 500; do n=$((n + 1)); sleep 0.01; done
-    for f in .polpo/runs/*/*/*.request .polpo/runs/*/*/*.review; do echo generous > $f; done
-    for p in /proc/[0-9]*; do case "$(readlink $p/fd/0 2>/dev/null)" in *request*) echo generous > $p/fd/0;; esac; done
-    echo yes > tried"#;
-
-/// Its judge's request is rewritten by a task beside it.
-pub fn rewritten_request() -> Workspace {
-    beside_a_judge("echo work", "\"$QUORUM_PROMPT_FILE\"", REWRITE)
-}
-
 #[test]
 fn false_green_30_a_request_that_is_rewritten_is_no_request() {
     let workspace = rewritten_request();
@@ -76,24 +32,6 @@ fn false_green_30_a_request_that_is_rewritten_is_no_request() {
     // What is read from standard input cannot be rewritten at all, and is not judged by all the same.
     let workspace = beside_a_judge("echo work", "-", REWRITE);
     assert_not_forged(&workspace, [6, 5]);
-}
-
-/// The author leaves behind what would rewrite the request of its judge, and then says so in `tried`.
-pub fn left_behind() -> Workspace {
-    let late = format!(
-        "echo work; cat > late.sh <<'END'\n{}\nEND\n\
-        for n in 1 2 3 4 5; do setsid env -i PATH=$PATH sh late.sh >/dev/null 2>&1 & done\n\
-        (setsid sh -c '(sh late.sh &) &' &) >/dev/null 2>&1\n\
-        QUORUM_TURN_KEY= nohup sh late.sh >/dev/null 2>&1 &\n\
-        touch left",
-        REWRITE.trim()
-    );
-    let other =
-        "until test -e left; do sleep 0.01; done; until test -e asked; do sleep 0.01; done; sleep 0.3";
-    let workspace = beside_a_judge(&late, "-", other);
-    let text = workspace.read("mission.yaml").replace("n=0; until", "touch asked; n=0; until");
-    workspace.write("mission.yaml", text);
-    workspace
 }
 
 #[test]
@@ -212,27 +150,6 @@ fn false_green_38_a_gate_does_not_open_over_tasks_that_were_called_off() {
     workspace.quorum(&["gate", "halfway"]).exits(4);
 }
 
-/// A worker with this script and a task that is checked like this, as a user without privileges.
-fn checked(script: &str, check: &str) -> Workspace {
-    let script = script.trim().replace('\n', "\n      ");
-    let workspace = Workspace::with(&format!(
-        "
-name: what is checked is protected
-agents:
-  worker:
-    run: |
-      {script}
-  other: {{run: 'true'}}
-settings: {{protect: [tests/**]}}
-tasks:
-  - {{title: work, assignTo: worker, maxAttempts: 1, expectations: [{{type: test, command: '{check}'}}]}}
-"
-    ));
-    workspace.write("tests/check.sh", "test -e right");
-    workspace.write("build.sh", "true");
-    workspace
-}
-
 fn assert_protected(workspace: &Workspace, title: &str, words: &str) {
     let finished =
         workspace.start_unprivileged(&["run", "mission.yaml", "--json", "--timeout", "4m"]).finish().exits(3);
@@ -241,16 +158,6 @@ fn assert_protected(workspace: &Workspace, title: &str, words: &str) {
     assert_eq!(failure["mode"], "protected", "{document:#}");
     let message = failure["message"].as_str().unwrap_or_default();
     assert!(message.contains(words), "'{message}' does not say {words}");
-}
-
-/// What a check runs is the worker's: the build script is not among what is protected by name here.
-fn free(workspace: Workspace) -> Workspace {
-    workspace.tap_mission("maxAttempts: 1,", "maxAttempts: 1, targetFiles: [build.sh],")
-}
-
-/// The author's code rewrites the tests while they run.
-pub fn rewritten_tests() -> Workspace {
-    free(checked("echo 'echo exit 0 > tests/check.sh' > build.sh", "sh build.sh; sh tests/check.sh"))
 }
 
 #[test]
@@ -266,34 +173,6 @@ fn false_green_31_tests_that_the_authors_code_rewrites_while_they_run() {
         let workspace = free(checked(&script, "sh build.sh && true"));
         assert_protected(&workspace, "work", "tests/check.sh was changed and put back");
     }
-}
-
-/// A turn beside a check swaps its tests and puts them back.
-pub fn swapped_tests() -> Workspace {
-    let workspace = Mission::new()
-        .worker("true")
-        .agent(
-            "vandal",
-            "until test -e checking; do sleep 0.01; done\n\
-            cp -p tests/check.sh kept; echo exit 0 > tests/check.sh; touch swapped\n\
-            until test -e tried; do sleep 0.01; done\n\
-            cp -p kept tests/check.sh; touch restored\n",
-        )
-        .setting("protect", ["tests/check.sh"])
-        .setting("baseline", false)
-        .setting("concurrency", 2)
-        .task("work", |t| {
-            t.attempts(1).check(
-                "touch checking; until test -e swapped; do sleep 0.01; done\n\
-            code=0; sh tests/check.sh || code=$?\n\
-            touch tried; until test -e restored; do sleep 0.01; done\n\
-            exit $code\n",
-            )
-        })
-        .task("beside", |t| t.by("vandal").unreviewed().attempts(1))
-        .workspace();
-    workspace.write("tests/check.sh", "test -e right");
-    workspace
 }
 
 #[test]

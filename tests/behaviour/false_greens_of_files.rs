@@ -4,8 +4,8 @@
 use serde_json::{Value, json};
 
 use crate::support::model::{Model, says};
+use crate::support::scenes::repositories::repository;
 use crate::support::{Mission, Says, Workspace, attempts, standing, task};
-use crate::worktrees::repository;
 
 const CONTENT: &str = "cat > /dev/null; echo SCORE: 90";
 

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::support::scenes::repositories::{git, names_its_top, repository, subjects};
 use crate::support::{Mission, Task, Workspace, gate, standing};
-use crate::worktrees::{git, names_its_top, repository, subjects};
 
 /// `work` is done beside `neighbour`, which is merged first: so `work` comes to its merge twice.
 fn beside_a_neighbour(mission: Mission, keys: impl FnOnce(Task) -> Task) -> Workspace {

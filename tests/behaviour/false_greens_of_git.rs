@@ -1,7 +1,7 @@
 //! What is green because of git: programs that it was told to run, and files that are not those that were checked.
 
+use crate::support::scenes::repositories::{git, repository};
 use crate::support::{Mission, Running, Workspace, makes_namespaces, skipped};
-use crate::worktrees::{git, repository};
 
 fn one(script: &str) -> Mission {
     Mission::new().worker(script).setting("evaluate", false)

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::support::scenes::repositories::repository;
 use crate::support::{Mission, Task, Workspace, standing, task};
-use crate::worktrees::repository;
 
 /// `quorum review work`: its document.
 #[track_caller]

@@ -1,26 +1,13 @@
 //! Rows 28, 29 and 33 of the false greens: the wrong run, in the wrong place, or made by somebody else.
 
 use std::fs;
-use std::path::Path;
 
 use serde_json::Value;
 
-use crate::moved_state::{begun, in_folder};
 use crate::support::journal;
+use crate::support::scenes::begun_runs::{begun, in_folder};
+use crate::support::scenes::forgers::{GATED, green_run, plant, planting};
 use crate::support::{Says, Workspace};
-
-/// The score of the judge stands in a file; a gate holds the work against 70.
-const GATED: &str = "
-name: nightly
-agents:
-  worker: {run: echo work}
-  judge: {run: 'cat >/dev/null; cat score', role: reviewer}
-settings: {maxRetries: 0, maxAttempts: 1}
-tasks:
-  - {title: work, assignTo: worker}
-  - {title: ship, assignTo: worker, review: none}
-qualityGates: [{name: door, afterTasks: [work], blocksTasks: [ship], minScore: 70}]
-";
 
 #[test]
 fn false_green_28_the_newest_run_answers_not_the_one_with_the_greatest_name() {
@@ -53,21 +40,6 @@ tasks:
     in_folder(&workspace, "two", &["approve", "r1.1.1"]).exits(0);
     in_folder(&workspace, "two", &["resume"]).exits(3);
     assert!(!workspace.exists("one/Two.txt"), "the other checkout was worked in");
-}
-
-/// An honest, green run of the same mission, as an agent would prepare it elsewhere.
-fn green_run(id: &str) -> Workspace {
-    let forger = Workspace::with(GATED);
-    forger.write("score", "SCORE: 95");
-    forger.quorum(&["run", "mission.yaml", "-q", "--run-id", id]).exits(0);
-    forger
-}
-
-fn plant(from: &Workspace, id: &str, to: &Path) {
-    let run = from.path(&format!(".polpo/runs/{id}"));
-    fs::create_dir_all(to).expect("it can be made");
-    let copied = std::process::Command::new("cp").arg("-a").arg(run).arg(to).status();
-    assert!(copied.expect("it can be copied").success());
 }
 
 #[test]
@@ -109,17 +81,6 @@ fn false_green_33_a_run_whose_end_was_rewritten_is_passed_over() {
     assert_eq!(workspace.status()["runId"], "r1");
     let shown = workspace.quorum(&["status", "r2", "--json"]).exits(0).json();
     assert!(shown["warnings"].to_string().contains("wrong code"), "{shown}");
-}
-
-/// The worker puts a green run, called `zzz`, among those of the state folder.
-pub fn planting() -> Workspace {
-    let forged = green_run("zzz");
-    let workspace = Workspace::with(
-        &GATED.replace("run: echo work", "run: 'cp -a forged/zzz .polpo/runs/zzz; echo work'"),
-    );
-    plant(&forged, "zzz", &workspace.path("forged"));
-    workspace.write("score", "SCORE: 90");
-    workspace
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::operator::only_approval;
+use crate::support::scenes::approvals::only_approval;
 use crate::support::{Has, Says, Workspace, attempts, gate, standing, task};
 
 /// What the worker makes of the work depends on what it is told; it keeps every prompt.

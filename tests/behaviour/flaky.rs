@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::support::scenes::repositories::{names_its_top, repository};
 use crate::support::{Mission, Says, Task, Workspace, junit, task};
-use crate::worktrees::{names_its_top, repository};
 
 /// A worker whose work every check of these scenes asks for.
 fn one(keys: impl FnOnce(Task) -> Task) -> Mission {

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::support::scenes::repositories::{git, names_its_top, repository};
 use crate::support::{Mission, Says, Task, Workspace, attempts, makes_namespaces, skipped, standing, task};
-use crate::worktrees::{git, names_its_top, repository};
 
 /// What nobody but people may ever see.
 const SECRET: &str = "s3cr3t-birch";

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::operator::on_record;
+use crate::support::events::on_record;
 use crate::support::{Has, Mission, Workspace, at_terminal, wait_for};
 
 fn inbox(workspace: &Workspace) -> Value {

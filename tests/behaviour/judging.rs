@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::support::journal;
+use crate::support::scenes::approvals::only_approval;
 use crate::support::{Has, Mission, Says, Workspace, attempts, standing, task};
 
 /// A panel's reply with one dimension, `depth`.
@@ -343,7 +344,7 @@ fn work_that_is_built_on_what_cannot_be_shown_is_warned_about() {
         .workspace();
     workspace.run_json(8, &[]);
     std::fs::write(workspace.run_folder().join(journal::turn_file(0, 1, 1, "out")), "forged\n").unwrap();
-    workspace.quorum(&["approve", &crate::operator::only_approval(&workspace)]).exits(0);
+    workspace.quorum(&["approve", &only_approval(&workspace)]).exits(0);
     let document = workspace.resume_json(0, &[]);
     document["warnings"].to_string().says(&["'second' is not shown what 'first' said"]);
 }

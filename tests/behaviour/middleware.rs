@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::operator::only_approval;
 use crate::support::model::{Model, results, says, wants};
+use crate::support::scenes::approvals::only_approval;
 use crate::support::{Has, Mission, Says, Workspace, attempts, standing, task};
 
 /// One task of an agent that keeps its prompt, does this, and says what `says.N` holds in its N-th attempt.

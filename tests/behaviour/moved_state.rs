@@ -6,7 +6,8 @@ use std::path::Path;
 use rustix::process::Signal;
 
 use crate::support::journal;
-use crate::support::{Finished, Running, Workspace};
+use crate::support::scenes::begun_runs::{begun, in_folder};
+use crate::support::{Running, Workspace};
 
 /// Two tasks, each done by a script beside the mission and told by a file; the second waits until `go` is there.
 const TWO: &str = "
@@ -19,24 +20,6 @@ tasks:
   - {title: One, assignTo: first, targetFiles: [One.txt]}
   - {title: Two, assignTo: second, dependsOn: [One], targetFiles: [Two.txt], requiresApproval: true}
 ";
-
-pub fn in_folder(workspace: &Workspace, folder: &str, arguments: &[&str]) -> Finished {
-    let mut command = workspace.command(arguments);
-    command.current_dir(workspace.path(folder));
-    Running::start(command).finish()
-}
-
-/// `one/` with a run that waits for a person.
-pub fn begun(mission: &str) -> Workspace {
-    let workspace = Workspace::new();
-    workspace.write("one/mission.yaml", mission);
-    workspace.write("one/agents/first.sh", "#!/bin/sh\necho one > One.txt\n");
-    let script = workspace.path("one/agents/first.sh");
-    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    fs::set_permissions(script, executable).expect("it can be made executable");
-    in_folder(&workspace, "one", &["run", "-q", "--run-id", "r1"]).exits(8);
-    workspace
-}
 
 fn approved(workspace: &Workspace, folder: &str) {
     in_folder(workspace, folder, &["approve", "r1.1.1"]).exits(0);

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::support::model::{Model, says};
+use crate::support::scenes::repositories::{committed, names_its_top, repository};
 use crate::support::{BINARY, Mission, Says, Task, Workspace, attempts, standing, task};
-use crate::worktrees::{committed, names_its_top, repository};
 
 /// A worker that does this, once, with files that are there.
 fn one(script: &str, keys: impl FnOnce(Task) -> Task) -> Mission {

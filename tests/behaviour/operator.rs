@@ -6,52 +6,11 @@ use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::support::events::is;
 use crate::support::journal;
+use crate::support::scenes::approvals::{SLOW, only_approval, parked, waits};
 use crate::support::{
     BINARY, Has, Mission, Says, Workspace, is_alive, read_pid, standing, task, wait_for, wait_for_file,
 };
-
-/// One task that nobody may review, one that hangs on it, and more tasks.
-pub fn parked(more: &str) -> Workspace {
-    Workspace::with(&format!(
-        "
-name: parked
-agents:
-  worker: {{run: [/bin/sh, '@agents/keep-prompt.sh', prompts]}}
-  slow: {{run: 'echo $$ > pid; while ! test -e go; do sleep 0.05; done'}}
-settings: {{concurrency: 2}}
-tasks:
-  - {{title: work, assignTo: worker, review: required}}
-  - {{title: next, assignTo: worker, dependsOn: [work], review: none}}
-{more}"
-    ))
-}
-
-/// A task that keeps a session alive until there is a file `go`.
-pub const SLOW: &str = "  - {title: slow, assignTo: slow, review: none}\n";
-
-pub fn only_approval(workspace: &Workspace) -> String {
-    let document = workspace.quorum(&["approvals", "--json"]).exits(0).json();
-    let approvals = document["approvals"].as_array().expect("there is a list").clone();
-    assert_eq!(approvals.len(), 1, "{document:#}");
-    approvals[0]["id"].as_str().expect("it has an id").to_owned()
-}
-
-/// How many such events the latest run has; none while there is no run yet.
-pub fn on_record(workspace: &Workspace, event: &str) -> usize {
-    let listed = workspace.quorum(&["events", "--format", "jsonl"]);
-    let lines = listed.stdout.lines();
-    let events = lines.filter_map(|line| serde_json::from_str(line).ok());
-    events.filter(|found| is(found, event)).count()
-}
-
-pub fn waits(workspace: &Workspace) {
-    wait_for("the approval", || {
-        let listed = workspace.quorum(&["approvals", "--json"]);
-        listed.code() == Some(0) && listed.json()["approvals"].as_array().is_some_and(|list| list.len() == 1)
-    });
-}
 
 #[test]
 fn a_person_accepts_the_work_and_is_its_reviewer() {

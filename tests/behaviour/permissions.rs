@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use crate::support::model::{Model, results, says, wants};
+use crate::support::scenes::tool_workers::tool_worker;
 use crate::support::{Says, Workspace, attempts, standing, task};
-use crate::tool_workers::workspace;
 
 #[test]
 fn a_person_is_asked_about_each_call_that_needs_one() {
@@ -19,7 +19,7 @@ fn a_person_is_asked_about_each_call_that_needs_one() {
             _ => says("I wait for a person."),
         }
     });
-    let workspace = workspace(&model, "{read: allow, run: ask}", "review: none");
+    let workspace = tool_worker(&model, "{read: allow, run: ask}", "review: none");
     let document = workspace.run_json(8, &[]);
     assert!(!workspace.exists("published") && !workspace.exists("second"));
     let waiting = &document["approvals"][0];
@@ -55,7 +55,7 @@ fn what_was_allowed_is_that_call_and_no_other() {
             _ => says("I wait for a person, who is asked about what I want to write."),
         }
     });
-    let workspace = workspace(&model, "{write: ask}", "review: none");
+    let workspace = tool_worker(&model, "{write: ask}", "review: none");
     let document = workspace.run_json(8, &[]);
     let id = document["approvals"][0]["id"].as_str().unwrap();
     workspace.quorum(&["approve", id]).exits(0);
@@ -113,7 +113,7 @@ fn allow_all(workspace: &Workspace) -> usize {
 #[test]
 fn a_yes_is_for_one_call() {
     let model = one_after_the_other(&["echo A >> log.txt", "echo B >> log.txt", "echo A >> log.txt"]);
-    let workspace = workspace(&model, "{run: ask}", "review: none");
+    let workspace = tool_worker(&model, "{run: ask}", "review: none");
     assert_eq!(allow_all(&workspace), 3, "the same call once more needs another yes");
     assert_eq!(workspace.read("log.txt"), "A\nB\nA\n");
 }
@@ -123,7 +123,7 @@ fn a_yes_does_not_outlive_the_turn_that_it_was_for() {
     // The runner dies while the allowed command runs: whether it was made is unknown, so a person is asked again.
     let model =
         one_after_the_other(&["echo made >> log.txt; echo > begun; while [ ! -e go ]; do sleep 0.05; done"]);
-    let workspace = workspace(&model, "{run: ask}", "review: none");
+    let workspace = tool_worker(&model, "{run: ask}", "review: none");
     let document = workspace.run_json(8, &[]);
     let id = document["approvals"][0]["id"].as_str().unwrap();
     workspace.quorum(&["approve", id]).exits(0);
@@ -147,7 +147,7 @@ fn what_was_allowed_to_one_attempt_is_nothing_to_the_next() {
             _ => says("I made the call that I was allowed to make, and that is all."),
         }
     });
-    let workspace = workspace(
+    let workspace = tool_worker(
         &model,
         "{run: ask}",
         "maxFixAttempts: 1, expectations: [{type: test, command: 'test -e fixed'}]",
@@ -177,7 +177,7 @@ fn nobody_is_asked_about_what_cannot_be_done_nor_about_two_things_at_once() {
         Some(call) => wants(std::slice::from_ref(call)),
         None => says("I wait for an answer."),
     });
-    let workspace = workspace(&model, "{read: ask, write: ask, run: ask}", "review: none");
+    let workspace = tool_worker(&model, "{read: ask, write: ask, run: ask}", "review: none");
     let document = workspace.run_json(8, &[]);
     assert_eq!(document["approvals"][0]["reason"], "question");
     let given = results(model.asked().last().unwrap());

@@ -3,9 +3,8 @@
 use std::process::Command;
 
 use crate::support::events::is;
+use crate::support::scenes::killed_runners::MISSION;
 use crate::support::{BINARY, Workspace, attempts, skipped, standing};
-
-use super::adoption::MISSION;
 
 /// Runs the mission, kills runner, supervisor and agent, gives the numbers of the last two to strangers that lead groups of
 /// their own, and resumes.

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::attacks::{ATTACKS, WORD};
 use crate::support::model::{Model, offered, says};
+use crate::support::scenes::attacks::{ATTACKS, WORD};
 use crate::support::{Says, Workspace, attempts, standing, task};
 
 /// Work with two criteria, which `cutter` cuts into probes by `cut.sh` and `j` judges.

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::support::scenes::repositories::{git, names_its_top, repository};
 use crate::support::{Mission, Says, Task, Workspace, standing, task};
-use crate::worktrees::{git, names_its_top, repository};
 
 /// A worker that does something, which its check does not ask for.
 fn one(keys: impl FnOnce(Task) -> Task) -> Mission {

@@ -5,7 +5,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::operator::on_record;
+use crate::support::events::on_record;
 use crate::support::{
     Mission, RUN_AS_R1, Says, Workspace, attempts, standing, task, wait_for, wait_for_file,
 };

@@ -2,10 +2,10 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use crate::operator::{on_record, only_approval};
 use serde_json::json;
 
-use crate::support::events::is;
+use crate::support::events::{is, on_record};
+use crate::support::scenes::approvals::only_approval;
 use crate::support::{Mission, Says, Workspace, standing, task, wait_for};
 
 fn mission(worker: &str, task: &str) -> Workspace {

@@ -3,10 +3,10 @@
 
 use serde_json::{Value, json};
 
-use crate::operator::only_approval;
 use crate::support::events::is;
+use crate::support::scenes::approvals::only_approval;
+use crate::support::scenes::repositories::{repository, subjects};
 use crate::support::{Mission, Says, Workspace, makes_namespaces, skipped, standing, task};
-use crate::worktrees::{repository, subjects};
 
 /// A task whose worker runs this, and whose checks are these.
 fn checked(script: &str, checks: &[&str], more: &[(&str, Value)]) -> Workspace {

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::operator::{only_approval, waits};
 use crate::support::events::is;
 use crate::support::journal;
+use crate::support::scenes::approvals::{only_approval, waits};
 use crate::support::{BINARY, Has, Says, Workspace, attempts, standing, task, wait_for};
 
 /// A worker that asks until its prompt holds an answer.

@@ -3,8 +3,8 @@
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::operator::only_approval;
-use crate::stages::verdicts;
+use crate::support::scenes::approvals::only_approval;
+use crate::support::verdicts;
 use crate::support::{Says, Workspace, standing, task, wait_for_file};
 
 /// A task without other judging, attacked by the scripted agent `mallet`.

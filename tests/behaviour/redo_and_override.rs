@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use crate::support::events::on_record;
 use crate::support::{Mission, Workspace, attempts, gate, standing, task};
 
 fn score(workspace: &Workspace, judge: &str, scores: &[u8]) {
@@ -70,7 +71,7 @@ fn a_gate_that_is_not_there_yet_can_be_waited_for_but_not_overridden() {
         .workspace();
     let running = workspace.start(&["run", "mission.yaml"]);
     // A journal that is there may still be empty; a run whose first turn is on record can be looked into.
-    crate::support::wait_for("the run", || crate::operator::on_record(&workspace, "agent:spawned") == 1);
+    crate::support::wait_for("the run", || on_record(&workspace, "agent:spawned") == 1);
     workspace.quorum(&["gate", "door", "--wait", "--timeout", "300ms"]).exits(8);
     let waiting = workspace.start(&["gate", "door", "--wait", "--timeout", "30s"]);
     workspace.write("go", "");

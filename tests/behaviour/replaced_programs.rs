@@ -5,11 +5,11 @@ use std::os::unix::fs::PermissionsExt;
 
 use serde_json::{Value, json};
 
-use crate::operator::on_record;
+use crate::support::events::on_record;
+use crate::support::scenes::repositories::repository;
 use crate::support::{
     BINARY, Mission, RUN_AS_R1, Running, Says, Workspace, makes_namespaces, skipped, standing, task, wait_for,
 };
-use crate::worktrees::repository;
 
 /// A server of the Agent Client Protocol whose judge gives this score.
 fn server(score: u32) -> String {

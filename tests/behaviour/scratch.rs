@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::support::scenes::repositories::repository;
 use crate::support::{Mission, Says, Workspace, makes_namespaces, skipped, standing, task};
-use crate::worktrees::repository;
 
 /// A task whose worker runs this; its check runs `tests/check.sh`, which reads a cache before the file itself.
 fn cached(worker: &str, cache: &str, more: &[(&str, Value)]) -> Mission {

@@ -3,7 +3,8 @@
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::operator::{on_record, only_approval};
+use crate::support::events::on_record;
+use crate::support::scenes::approvals::only_approval;
 use crate::support::{Workspace, attempts, is_alive, read_pid, standing, task, wait_for, wait_for_file};
 
 /// A deployment that notes each time it acts, and that passes when `good` is there.

@@ -19,8 +19,8 @@ use rustix::process::{Signal, kill_process};
 use serde_json::Value;
 
 use crate::support::journal;
+use crate::support::scenes::kills::{Dice, at_work_in, child_of, length, number};
 use crate::support::{Running, Workspace, wait_for};
-use crate::torture::{Dice, at_work_in, child_of, length, number};
 
 use mission::Plan;
 use recount::Recount;

@@ -5,8 +5,8 @@
 use serde_json::{Value, json};
 use wiremock::ResponseTemplate;
 
-use crate::stages::verdicts;
 use crate::support::model::{Model, offered, refuses, results, says, wants};
+use crate::support::verdicts;
 use crate::support::{Has, Says, Workspace, standing, task};
 
 /// The middle of a file that is longer than a prompt shows.

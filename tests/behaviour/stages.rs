@@ -4,7 +4,8 @@
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::operator::only_approval;
+use crate::support::scenes::approvals::only_approval;
+use crate::support::verdicts;
 use crate::support::{Says, Workspace, attempts, standing, task, wait_for_file};
 
 /// A task without other judging, whose worker runs `work.sh`, and these stages. The judge `j` is scripted.
@@ -26,19 +27,6 @@ tasks: [{{title: work, assignTo: worker, review: none{keys}}}]
 
 pub fn said(verdict: &str, reason: &str) -> String {
     json!({"verdict": verdict, "reason": reason}).to_string()
-}
-
-/// Verdict and cause of each attempt.
-pub fn verdicts(document: &Value) -> Vec<(&str, &str)> {
-    let attempts = task(document, "work")["attempts"].as_array();
-    attempts
-        .into_iter()
-        .flatten()
-        .map(|attempt| {
-            let word = |key: &str| attempt[key].as_str().unwrap_or_default();
-            (word("verdict"), word("cause"))
-        })
-        .collect()
 }
 
 /// Name and verdict of what each stage said last.

@@ -5,29 +5,9 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use rustix::process::Signal;
-
-use serde_json::json;
-
 use crate::support::journal;
-use crate::support::{Mission, Says, Workspace, standing, wait_for_file};
-
-/// A run that was interrupted after its first task, with the file that lets the second one go on.
-pub fn interrupted() -> Workspace {
-    let workspace = Mission::new()
-        .key("name", "interrupted")
-        .agent_with("quick", json!({"run": ["/bin/sh", "@agents/logger.sh", "log"]}))
-        .agent("slow", "echo > started; while [ ! -e go ]; do sleep 0.02; done")
-        .tasks(["quick"])
-        .task("slow", |t| t.by("slow").needs("quick"))
-        .workspace();
-    let running = workspace.start(&["run", "mission.yaml", "--run-id", "r1"]);
-    wait_for_file(&workspace.path("started"));
-    running.signal(Signal::INT);
-    running.finish().exits(130);
-    workspace.write("go", "");
-    workspace
-}
+use crate::support::scenes::begun_runs::interrupted;
+use crate::support::{Mission, Says, standing};
 
 fn append(path: &Path, bytes: &[u8]) {
     let mut file = OpenOptions::new().append(true).open(path).unwrap();

@@ -5,21 +5,8 @@ use wiremock::ResponseTemplate;
 
 use crate::support::events::is;
 use crate::support::model::{Model, offered, refuses, results, says, wants};
+use crate::support::scenes::tool_workers::tool_worker;
 use crate::support::{Has, Mission, Says, Workspace, attempts, is_alive, read_pid, standing, task, wait_for};
-
-/// One task of a model with these tools; `more` goes to the task.
-pub(crate) fn workspace(model: &Model, tools: &str, more: &str) -> Workspace {
-    Workspace::with(&format!(
-        "
-name: tools
-settings: {{evaluate: false, maxRetries: 0, maxFixAttempts: 0}}
-agents:
-  w: {{adapter: openai, model: m, baseUrl: '{}', tools: {tools}}}
-tasks: [{{title: work, assignTo: w, {more}}}]
-",
-        model.base()
-    ))
-}
 
 /// A model that makes these calls one after the other, a request each, and then says this.
 fn doing(calls: Vec<(&'static str, Value)>, last: &'static str) -> Model {
@@ -49,7 +36,7 @@ fn a_model_reads_writes_and_runs_and_every_call_is_on_record() {
         ],
         "I wrote src/out.txt.",
     );
-    let workspace = workspace(
+    let workspace = tool_worker(
         &model,
         "[read, write, run]",
         "type: implement, targetFiles: [src/out.txt], description: Write it to a file",
@@ -107,7 +94,7 @@ fn what_is_not_allowed_is_not_offered_and_refused() {
             ],
             "done",
         );
-        let workspace = workspace(&model, tools, "type: research");
+        let workspace = tool_worker(&model, tools, "type: research");
         workspace.run_json(0, &[]);
         let mut offered = offered(&model.asked()[0]);
         offered.retain(|name| !["ask", "delegate", "progress", "result"].contains(&name.as_str()));
@@ -127,7 +114,7 @@ fn a_model_that_calls_no_tool_has_not_done_the_work() {
     let denied = doing(vec![("write", json!({"path": ".env", "content": "x"}))], "All is done.");
     for model in [&idle, &denied] {
         for more in ["type: implement", "requiresToolCalls: true", "type: test"] {
-            let workspace = workspace(model, "[read, write]", more);
+            let workspace = tool_worker(model, "[read, write]", more);
             let document = workspace.run_json(3, &[]);
             let work = task(&document, "work");
             assert_eq!(work["points"], 0.0, "{more}: {work}");
@@ -135,7 +122,7 @@ fn a_model_that_calls_no_tool_has_not_done_the_work() {
         }
     }
     // The same words stand for the work where none but words is asked for.
-    let workspace = workspace(&idle, "[read, write]", "type: research");
+    let workspace = tool_worker(&idle, "[read, write]", "type: research");
     workspace.run_json(0, &[]);
     // Without tools nothing is known of its calls, and asking for them is refused beforehand.
     let text = workspace.read("mission.yaml");
@@ -149,7 +136,7 @@ fn a_model_that_calls_no_tool_has_not_done_the_work() {
 fn files_that_should_have_been_written_are_missed() {
     let model =
         doing(vec![("read", json!({"path": "mission.yaml"}))], "I have written the report to report.md.");
-    let workspace = workspace(
+    let workspace = tool_worker(
         &model,
         "[read, write]",
         "targetFiles: [report.md], description: Write the report to the file report.md",
@@ -171,14 +158,14 @@ fn what_is_protected_is_not_written_and_a_command_that_changes_it_fails_the_task
         ],
         "done",
     );
-    let workspace1 = workspace(&writes, "[read, write]", "protect: ['tests/**']");
+    let workspace1 = tool_worker(&writes, "[read, write]", "protect: ['tests/**']");
     workspace1.write("tests/a.txt", "as it was");
     std::os::unix::fs::symlink("tests", workspace1.path("way")).unwrap();
     workspace1.run_json(0, &[]);
     assert_eq!(workspace1.read("tests/a.txt"), "as it was");
     assert_eq!((&finished(&workspace1)["tools"]["failed"], workspace1.exists("free.txt")), (&json!(5), true));
     let runs = doing(vec![("run", json!({"shell": "echo x >tests/a.txt"}))], "done");
-    let workspace2 = workspace(&runs, "[run]", "protect: ['tests/**']");
+    let workspace2 = tool_worker(&runs, "[run]", "protect: ['tests/**']");
     workspace2.write("tests/a.txt", "as it was");
     let document = workspace2.run_json(3, &[]);
     assert_eq!(task(&document, "work")["failure"]["mode"], "protected");
@@ -190,13 +177,13 @@ fn a_command_dies_with_its_time_and_with_its_turn() {
         vec![("run", json!({"shell": "echo $$ >pid; sleep 60 & wait", "timeoutSeconds": 1}))],
         "It hung.",
     );
-    let workspace1 = workspace(&model, "[run]", "type: research");
+    let workspace1 = tool_worker(&model, "[run]", "type: research");
     workspace1.run_json(0, &[]);
     let given = results(model.asked().last().unwrap());
     assert!(given[0].starts_with("killed after its time-out of 1s"), "{given:?}");
     // The turn's own time ends the command, and the turn.
     let model = doing(vec![("run", json!({"shell": "echo $$ >pid; sleep 60 & wait"}))], "never said");
-    let workspace2 = workspace(&model, "[run]", "maxDuration: 1s");
+    let workspace2 = tool_worker(&model, "[run]", "maxDuration: 1s");
     let document = workspace2.run_json(3, &[]);
     assert_eq!(task(&document, "work")["failure"]["mode"], "timeout");
     let end = finished(&workspace2);
@@ -213,7 +200,7 @@ fn a_provider_that_fails_in_the_middle_fails_the_turn_and_nothing_is_done_twice(
         0 => wants(&[("run", json!({"shell": "echo ran >>ran"}))]),
         _ => refuses(400, "context length exceeded"),
     });
-    let workspace1 = workspace(&model, "[run]", "type: other");
+    let workspace1 = tool_worker(&model, "[run]", "type: other");
     let document = workspace1.run_json(3, &[]);
     assert_eq!(task(&document, "work")["failure"]["class"], "context_too_long");
     assert_eq!(workspace1.lines("ran"), ["ran"]);
@@ -227,7 +214,7 @@ fn a_provider_that_fails_in_the_middle_fails_the_turn_and_nothing_is_done_twice(
         }
         _ => says("It is done."),
     });
-    let workspace2 = workspace(&model, "[run]", "type: other");
+    let workspace2 = tool_worker(&model, "[run]", "type: other");
     workspace2.run_json(0, &[]);
     assert_eq!(workspace2.lines("ran"), ["ran"]);
 }
@@ -244,7 +231,7 @@ fn a_turn_that_dies_with_its_runner_is_started_anew_and_with_side_effects_parked
             )]),
             _ => says("It is done."),
         });
-        let workspace = workspace(&model, "[run]", more);
+        let workspace = tool_worker(&model, "[run]", more);
         workspace.kill_at(&["run", "mission.yaml", "--json"], "hangs");
         // What it ran does not outlive it.
         let pid = read_pid(&workspace.path("pid"));
@@ -281,7 +268,7 @@ fn a_model_asks_hands_down_and_tells_how_far_it_is() {
             _ => says("bye"),
         }
     });
-    let workspace = workspace(
+    let workspace = tool_worker(
         &model,
         "[read]",
         "type: research, baseline: false, expectations: [{type: script, command: 'true'}]",
@@ -311,7 +298,7 @@ fn who_may_not_run_commands_has_none_run_by_the_gate_of_work_it_hands_down() {
     });
     for (tools, runs) in [("[read]", false), ("{read: allow, run: ask}", false), ("[read, run]", true)] {
         let workspace =
-            workspace(&model, tools, "baseline: false, expectations: [{type: script, command: 'true'}]")
+            tool_worker(&model, tools, "baseline: false, expectations: [{type: script, command: 'true'}]")
                 .tap_mission("agents:", "agents:\n  other: {run: echo the part is done}");
         workspace.quorum(&["run", "mission.yaml", "--json"]);
         let told = results(model.asked().last().expect("it was asked")).concat();
@@ -333,7 +320,7 @@ fn whoever_asks_and_then_says_nothing_has_asked() {
         // Then it does as it was told: it ends its turn.
         _ => says(""),
     });
-    let workspace = workspace(&model, "[read]", "type: research");
+    let workspace = tool_worker(&model, "[read]", "type: research");
     let document = workspace.run_json(8, &[]);
     assert_eq!(document["approvals"][0]["reason"], "question");
     let id = document["approvals"][0]["id"].as_str().unwrap().to_owned();
@@ -348,7 +335,7 @@ fn false_green_17_a_worker_that_is_stopped_by_its_limits_has_not_done_its_work()
         0 => wants(&vec![("list", json!({"path": "."})); 401]),
         _ => says("All of it is done."),
     });
-    let workspace = workspace(&model, "[read]", "type: research");
+    let workspace = tool_worker(&model, "[read]", "type: research");
     let document = workspace.run_json(3, &[]);
     task(&document, "work")["failure"]["message"].says(&["stopped before it was done"]);
 }
@@ -358,7 +345,7 @@ fn requests_of_a_conversation_beyond_the_ceiling_are_no_success() {
     let calls = || vec![("list", json!({"path": "."})); 4];
     for (most, code) in [(5, 0), (4, 7)] {
         let model = doing(calls(), "done");
-        let workspace = workspace(&model, "[read]", "type: research")
+        let workspace = tool_worker(&model, "[read]", "type: research")
             .tap_mission("agents:", &format!("budget: {{maxRequests: {most}}}\nagents:"));
         let run = workspace.quorum(&["run", "mission.yaml"]).exits(code);
         if code == 7 {
@@ -382,7 +369,7 @@ fn a_command_that_prints_is_a_sign_of_life() {
         )],
         "It worked.",
     );
-    let workspace = workspace(&model, "[run]", "type: other, staleThreshold: 1s");
+    let workspace = tool_worker(&model, "[run]", "type: other, staleThreshold: 1s");
     let document = workspace.run_json(0, &[]);
     assert_eq!(attempts(&document, "work"), ["execute"]);
 }
@@ -400,7 +387,7 @@ fn tests_that_a_lost_turn_changed_are_missed_whatever_becomes_of_the_next_one() 
         )]),
         _ => says("It is done."),
     });
-    let workspace = workspace(&model, "[run]", "type: other, protect: ['tests/**']")
+    let workspace = tool_worker(&model, "[run]", "type: other, protect: ['tests/**']")
         .tap_mission("maxRetries: 0", "maxRetries: 2");
     workspace.write("tests/a.txt", "as it was");
     workspace.kill_at(&["run", "mission.yaml", "--json"], "hangs");
@@ -417,7 +404,7 @@ fn a_provider_without_tools_fails_such_a_worker() {
         false => refuses(400, "m does not support tools"),
         true => says("I did it all."),
     });
-    let workspace = workspace(&model, "[write]", "type: other");
+    let workspace = tool_worker(&model, "[write]", "type: other");
     let document = workspace.run_json(3, &[]);
     task(&document, "work")["failure"]["message"]
         .as_str()
@@ -482,7 +469,7 @@ fn preflight_goes_by_the_record_of_calls() {
             Some(call) => wants(std::slice::from_ref(call)),
             None => says(says_at_last.clone()),
         });
-        let workspace = workspace(&model, "[read, write]", more);
+        let workspace = tool_worker(&model, "[read, write]", more);
         workspace.write("there.txt", "old");
         workspace.write("folder/x", "x");
         let finished = workspace.quorum(&["run", "mission.yaml", "--json"]);

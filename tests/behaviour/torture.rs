@@ -7,18 +7,15 @@ mod life;
 mod mission;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
 use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
 
-pub use life::{at_work_in, child_of, number};
-
-use super::events::assert_lawful;
-use crate::support::events::is;
+use crate::support::events::{assert_lawful, is};
 use crate::support::journal;
+use crate::support::scenes::kills::{Dice, child_of, length};
 use crate::support::{Mission, Running, Workspace, is_alive, wait_for};
 
 const TASKS: u32 = 40;
@@ -94,35 +91,6 @@ fn essence(document: &Value) -> Value {
         "state": document["state"], "counts": document["counts"], "gates": document["gates"],
         "missionScore": document["missionScore"], "tasks": tasks,
     })
-}
-
-/// Numbers that look random and are the same in every run of the test.
-pub struct Dice(u64);
-
-impl Dice {
-    pub fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
-    }
-
-    pub fn chance(&mut self, percent: u64) -> bool {
-        self.below(100) < percent
-    }
-
-    pub fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
-        let index = self.below(from.len() as u64);
-        from[usize::try_from(index).expect("it is an index")]
-    }
-
-    pub fn below(&mut self, limit: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % limit.max(1)
-    }
-}
-
-pub fn length(journal: &Path) -> u64 {
-    fs::metadata(journal).map_or(0, |metadata| metadata.len())
 }
 
 /// Kills it as soon as the journal has this length; `false` if it ended before.

@@ -3,11 +3,12 @@
 
 use serde_json::{Value, json};
 
-use crate::false_greens_found::{left_behind, rewritten_request, rewritten_tests, swapped_tests};
-use crate::false_greens_of_runs::planting;
-use crate::supervision::{burgled, with_an_orphan};
 use crate::support::events::named;
 use crate::support::journal;
+use crate::support::scenes::burglars::{burgled, with_an_orphan};
+use crate::support::scenes::forgers::{
+    left_behind, planting, rewritten_request, rewritten_tests, swapped_tests,
+};
 use crate::support::{
     LANDLOCK, Mission, RUN_AS_R1, Says, Workspace, is_alive, makes_namespaces, read_pid, skipped, standing,
     task, wait_for_file,

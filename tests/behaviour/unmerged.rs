@@ -5,8 +5,8 @@ use std::sync::mpsc::channel;
 
 use serde_json::json;
 
+use crate::support::scenes::repositories::{git, names_its_top, refused, repository, subjects};
 use crate::support::{DEADLINE, Mission, Workspace, attempts, standing, task};
-use crate::worktrees::{git, names_its_top, refused, repository, subjects};
 
 /// Two tasks that begin with the same files: the second one is judged once the first one was accepted. What it does in further
 /// attempts is `again`.

@@ -4,8 +4,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use crate::operator::on_record;
-use crate::support::events::is;
+use crate::support::events::{is, on_record};
 use crate::support::journal;
 use crate::support::{Workspace, attempts, standing, task, wait_for};
 

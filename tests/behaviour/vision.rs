@@ -5,19 +5,9 @@ use serde_json::{Value, json};
 use wiremock::matchers::method;
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
-use crate::stages::verdicts;
+use crate::support::scenes::pictures::shot;
+use crate::support::verdicts;
 use crate::support::{Says, Workspace, standing, task, wait_for_file};
-
-/// Eight by four pixels of one colour.
-pub fn shot(color: [u8; 3]) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    let mut encoder = png::Encoder::new(&mut bytes, 8, 4);
-    encoder.set_color(png::ColorType::Rgb);
-    let mut writer = encoder.write_header().expect("a header can be written");
-    writer.write_image_data(&color.repeat(32)).expect("pixels can be written");
-    drop(writer);
-    bytes
-}
 
 /// A task whose worker runs `work.sh`, and whose screenshots are looked at so.
 fn looked_at(vision: &str, top: &str, work: &str) -> Workspace {

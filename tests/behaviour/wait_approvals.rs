@@ -3,7 +3,7 @@
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::operator::{only_approval, waits};
+use crate::support::scenes::approvals::{only_approval, waits};
 use crate::support::{Running, Workspace, attempts, standing, task, wait_for};
 
 /// One task that a person reviews, and one that hangs on it.

@@ -1,9 +1,11 @@
 //! Public events, found by what they say.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Deref;
 
 use serde_json::Value;
+
+use super::Workspace;
 
 /// The keys that tell work and holds of one name apart.
 const KEYS: [&str; 6] = ["kind", "purpose", "detail", "result", "reason", "answer"];
@@ -100,5 +102,65 @@ pub fn assert_work_is_whole(events: &[Value]) {
             _ => open.contains(&id),
         };
         assert_eq!(was_open, step != "requested", "{event}");
+    }
+}
+
+/// How many such events the latest run has; none while there is no run yet.
+pub fn on_record(workspace: &Workspace, event: &str) -> usize {
+    let listed = workspace.quorum(&["events", "--format", "jsonl"]);
+    let lines = listed.stdout.lines();
+    let events = lines.filter_map(|line| serde_json::from_str(line).ok());
+    events.filter(|found| is(found, event)).count()
+}
+
+/// The table of the life cycle (semantics, section 5). Written down again on purpose.
+const LEGAL: [(&str, &[&str]); 7] = [
+    ("pending", &["assigned", "awaiting_approval", "failed"]),
+    ("awaiting_approval", &["assigned", "in_progress", "pending", "review", "failed"]),
+    ("assigned", &["in_progress", "pending", "failed"]),
+    ("in_progress", &["review", "awaiting_approval", "pending", "failed"]),
+    ("review", &["done", "in_progress", "pending", "awaiting_approval", "failed"]),
+    ("done", &["pending"]),
+    ("failed", &["pending"]),
+];
+
+/// Every task goes from state to state as the table allows; sequence numbers never decrease; each session ends with
+/// `run:finished`, unless it was killed.
+pub fn assert_lawful(events: &[Value], killed: bool) {
+    assert_legal_steps(events);
+    let mut finished = true;
+    for event in events {
+        let name = event["event"].as_str().expect("every event has a name");
+        match name {
+            "run:started" | "run:resumed" => {
+                assert!(finished || killed, "a session did not end before {event}");
+                finished = false;
+            }
+            "run:finished" => finished = true,
+            _ => assert!(!finished, "{name} outside of a session"),
+        }
+    }
+    assert!(finished || killed, "the last session has no end");
+}
+
+/// Every task goes from state to state as the table allows; sequence numbers never decrease; work has a beginning and at
+/// most one end.
+pub fn assert_legal_steps(events: &[Value]) {
+    assert_work_is_whole(events);
+    let mut states: HashMap<&str, &str> = HashMap::new();
+    let mut last_seq = 0;
+    for event in events {
+        let seq = event["seq"].as_u64().expect("every event has a number");
+        assert!(seq >= last_seq, "{seq} after {last_seq}");
+        last_seq = seq;
+        assert!(event["at"].is_string() && event["runId"].is_string(), "{event}");
+        if event["event"] == "task:transition" {
+            let text = |key: &str| event[key].as_str().expect("a transition says from where to where");
+            let (task, from, to) = (text("taskId"), text("from"), text("to"));
+            let before = states.insert(task, to).unwrap_or("pending");
+            assert_eq!(before, from, "{event}");
+            let (_, allowed) = LEGAL.iter().find(|(state, _)| *state == from).expect("a known state");
+            assert!(allowed.contains(&to), "{from} may not become {to}");
+        }
     }
 }

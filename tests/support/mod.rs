@@ -9,10 +9,12 @@ pub mod junit;
 mod machine;
 mod mission;
 pub mod model;
+pub mod pages;
 #[cfg(target_os = "linux")]
 pub mod refused_calls;
 mod run;
 mod says;
+pub mod scenes;
 mod skipped;
 pub mod sockets;
 pub mod somebody_else;
@@ -430,6 +432,19 @@ pub fn attempts<'a>(document: &'a Value, title: &str) -> Vec<&'a str> {
     let attempts = task(document, title)["attempts"].as_array();
     let kinds = attempts.into_iter().flatten();
     kinds.map(|attempt| attempt["kind"].as_str().unwrap_or_default()).collect()
+}
+
+/// Verdict and cause of each attempt.
+pub fn verdicts(document: &Value) -> Vec<(&str, &str)> {
+    let attempts = task(document, "work")["attempts"].as_array();
+    attempts
+        .into_iter()
+        .flatten()
+        .map(|attempt| {
+            let word = |key: &str| attempt[key].as_str().unwrap_or_default();
+            (word("verdict"), word("cause"))
+        })
+        .collect()
 }
 
 /// One gate of a run's document.

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use serde_json::{Value, json};
 
 use super::{KEY, Process, Scene, text};
-use crate::operator::{only_approval, waits};
 use crate::support::journal::code_of;
+use crate::support::scenes::approvals::{only_approval, waits};
 use crate::support::{BINARY, Mission, Running, Workspace, wait_for, wait_for_file};
 
 const REFUSED: &str = "the command carries no code of the key of this run's operator";

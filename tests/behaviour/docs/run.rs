@@ -9,8 +9,8 @@ use wiremock::ResponseTemplate;
 use crate::support::model::{Model, says};
 use crate::support::{BINARY, Finished, Running, Workspace, makes_namespaces};
 
-use super::page::{Page, Use};
 use super::shown::what_is_not_printed;
+use crate::support::pages::{Page, Use};
 
 /// The server of models that pages name; it stands for one that listens while the page is run.
 const MODEL_OF_PAGES: &str = "http://127.0.0.1:8080/v1";

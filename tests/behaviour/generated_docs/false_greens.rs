@@ -5,7 +5,7 @@ use std::fs;
 
 use regex::Regex;
 
-use crate::docs::page::{Page, project};
+use crate::support::pages::{Page, project};
 
 use super::{current, page_with, table};
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use rules::mission::{FieldDoc, FileKind, field_doc, json_schema};
 use serde_json::Value;
 
-use crate::docs::page::anchor;
+use crate::support::pages::anchor;
 
 use super::{current, page_with, table};
 

@@ -7,7 +7,7 @@ use quorum::words::{self, WordEntry};
 use rules::domain::OutcomeClass;
 use rules::mission::Code;
 
-use crate::docs::page::Page;
+use crate::support::pages::Page;
 
 use super::{current, page_with, table};
 

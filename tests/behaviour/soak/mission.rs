@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
+use crate::support::scenes::kills::Dice;
 use crate::support::{BINARY, Workspace};
-use crate::torture::Dice;
 
 /// Attempts whose fate is written down; a task is given no more.
 const ATTEMPTS: u64 = 3;

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::operator::only_approval;
+use crate::support::scenes::approvals::only_approval;
 use crate::support::{BINARY, Workspace, task};
 
 const MISSION: &str = "

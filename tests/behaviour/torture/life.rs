@@ -6,7 +6,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::fs;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,10 +14,10 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use super::{Dice, essence, length, mission, turns};
-use crate::events::assert_legal_steps;
-use crate::support::events::is;
+use super::{essence, mission, turns};
+use crate::support::events::{assert_legal_steps, is};
 use crate::support::journal;
+use crate::support::scenes::kills::{Dice, at_work_in, child_of, length, number};
 use crate::support::{Running, Workspace, is_alive, wait_for};
 
 /// Lives that every `cargo test` plays.
@@ -391,23 +390,6 @@ fn assert_legal(status: &Value, events: &[Value]) {
     }
 }
 
-/// The one child of a runner is its supervisor.
-pub fn child_of(runner: Pid) -> Option<Pid> {
-    let pid = runner.as_raw_nonzero();
-    let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).ok()?;
-    children.split_whitespace().next()?.parse().ok().and_then(Pid::from_raw)
-}
-
-/// Processes that work in a folder.
-pub fn at_work_in(folder: &str) -> Vec<String> {
-    let processes = fs::read_dir("/proc").expect("there is a /proc").flatten();
-    let at_work = processes.filter(|process| {
-        let cwd = fs::read_link(process.path().join("cwd"));
-        cwd.is_ok_and(|cwd| cwd.starts_with(folder))
-    });
-    at_work.map(|process| process.file_name().to_string_lossy().into_owned()).collect()
-}
-
 /// Where two documents differ, and how.
 fn differ(place: &str, one: &Value, other: &Value, found: &mut Vec<String>) {
     match (one, other) {
@@ -494,10 +476,6 @@ fn play_all(first: u64, is_enough: impl Fn(u64, &Tally) -> bool + Sync) {
     let violations = violations.into_inner();
     println!("{sum}, violations {violations}, {:.1} s", begin.elapsed().as_secs_f64());
     assert_eq!(violations, 0, "replay one with QUORUM_TORTURE_SEED=n");
-}
-
-pub fn number(variable: &str) -> Option<u64> {
-    std::env::var(variable).ok()?.parse().ok()
 }
 
 #[test]

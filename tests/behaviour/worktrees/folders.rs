@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::json;
 
-use super::{committed, git, repository, subjects};
+use crate::support::scenes::repositories::{committed, git, repository, subjects};
 use crate::support::{DEADLINE, Mission, RUN_AS_R1, poll, standing, task};
 
 fn one(script: &str) -> Mission {

@@ -1,7 +1,7 @@
 //! A disk that becomes full while work is merged.
 
 use super::*;
-use crate::storage_faults::with_a_small_disk;
+use crate::support::scenes::small_disks::with_a_small_disk;
 
 /// `right` passes its check when `left` is merged, and that check leaves a disk with so many KiB to the merge.
 const SCRIPT: &str = "\"$0\" run mission.yaml --progress none --state-dir small/.polpo; echo run $?

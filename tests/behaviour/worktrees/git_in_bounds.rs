@@ -9,7 +9,7 @@ use rustix::fs::OFlags;
 use rustix::process::Signal;
 
 use super::one_git::one;
-use super::{git, repository};
+use crate::support::scenes::repositories::{git, repository};
 use crate::support::{LANDLOCK, Running, Workspace, poll, skipped, wait_for, wait_for_file};
 
 /// How long anything may take to end with a git that hangs.

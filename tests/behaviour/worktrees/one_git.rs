@@ -4,7 +4,7 @@ use std::os::unix::fs::symlink;
 
 use serde_json::json;
 
-use super::{git, repository, subjects};
+use crate::support::scenes::repositories::{git, repository, subjects};
 use crate::support::{Mission, Workspace, attempts, makes_namespaces, skipped, task};
 
 pub fn one(script: &str) -> Mission {

@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use super::{committed, git, repository, subjects};
+use crate::support::scenes::repositories::{committed, git, repository, subjects};
 use crate::support::{Mission, Workspace, attempts, makes_namespaces, skipped, standing, task};
 
 /// A task that does not do its work, and may change what its check runs.

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{git, names_its_top, repository, subjects};
+use crate::support::scenes::repositories::{committed, git, names_its_top, repository, subjects};
 use crate::support::{Mission, Workspace, attempts, standing, task};
 
 fn one(script: &str) -> Mission {
@@ -33,7 +33,7 @@ fn a_history_that_is_cut_is_enough() {
 fn objects_may_have_longer_names() {
     let workspace = one("echo x > x").tasks(["a"]).key("isolation", "worktree").workspace();
     git(&workspace, &["init", "-q", "-b", "main", "--object-format=sha256"]);
-    let workspace = super::committed(workspace, &[]);
+    let workspace = committed(workspace, &[]);
     workspace.quorum(&["run", "mission.yaml"]).exits(0);
     assert_eq!(subjects(&workspace, "main"), ["a"]);
 }

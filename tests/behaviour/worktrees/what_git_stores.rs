@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{git, repository, subjects};
+use crate::support::scenes::repositories::{git, repository, subjects};
 use crate::support::{Mission, Workspace, task};
 
 /// A task that is to make `file` by `script`.

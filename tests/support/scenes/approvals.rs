@@ -1,0 +1,38 @@
+//! Work that waits for a person: what is asked, and what a test says to it.
+
+use crate::support::{Workspace, wait_for};
+
+/// One task that nobody may review, one that hangs on it, and more tasks.
+pub fn parked(more: &str) -> Workspace {
+    Workspace::with(&format!(
+        "
+name: parked
+agents:
+  worker: {{run: [/bin/sh, '@agents/keep-prompt.sh', prompts]}}
+  slow: {{run: 'echo $$ > pid; while ! test -e go; do sleep 0.05; done'}}
+settings: {{concurrency: 2}}
+tasks:
+  - {{title: work, assignTo: worker, review: required}}
+  - {{title: next, assignTo: worker, dependsOn: [work], review: none}}
+{more}"
+    ))
+}
+
+/// A task that keeps a session alive until there is a file `go`.
+pub const SLOW: &str = "  - {title: slow, assignTo: slow, review: none}\n";
+
+/// The id of the one question that is open.
+pub fn only_approval(workspace: &Workspace) -> String {
+    let document = workspace.quorum(&["approvals", "--json"]).exits(0).json();
+    let approvals = document["approvals"].as_array().expect("there is a list").clone();
+    assert_eq!(approvals.len(), 1, "{document:#}");
+    approvals[0]["id"].as_str().expect("it has an id").to_owned()
+}
+
+/// Waits until one question is open.
+pub fn waits(workspace: &Workspace) {
+    wait_for("the approval", || {
+        let listed = workspace.quorum(&["approvals", "--json"]);
+        listed.code() == Some(0) && listed.json()["approvals"].as_array().is_some_and(|list| list.len() == 1)
+    });
+}
