@@ -121,25 +121,29 @@ fn why(
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::path::Path;
 
     use super::*;
     use crate::agents::failure::Moment;
     use crate::executor::command::CommandOutputs;
-    use rules::mission::{first_line, preset_of};
+    use rules::mission::preset_of;
     use supervisor::ChildExit;
 
     /// What was recorded of a real program, as its preset reads it; `None` where nothing was.
     fn recorded(name: &str, mode: &str) -> Option<ProgramOutput> {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("fixtures/agents")
-            .join(name)
-            .join(mode);
-        let code = fs::read_to_string(folder.join("rc")).ok()?;
-        let code = first_line(&code).trim().parse::<i32>().ok();
+        let place = format!("{}/fixtures/agents/{name}/{mode}.recording", env!("CARGO_MANIFEST_DIR"));
+        let recording = fs::read_to_string(place).ok()?;
+        let (exit, printed) = recording.strip_prefix("exit ")?.split_once("\n--- stdout\n")?;
+        let (stdout, stderr) = printed.rsplit_once("--- stderr\n")?;
+        let folder = tempfile::tempdir().unwrap();
+        let written = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            fs::write(&path, text).unwrap();
+            Some(path)
+        };
+        let code = exit.parse::<i32>().ok();
         let outputs = CommandOutputs {
-            stdout: Some(folder.join("stdout")),
-            stderr: Some(folder.join("stderr")),
+            stdout: written("stdout", stdout),
+            stderr: written("stderr", stderr),
             limit: u64::MAX,
             ..CommandOutputs::default()
         };

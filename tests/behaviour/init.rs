@@ -201,7 +201,7 @@ fn pipelines_say_to_the_action_and_to_the_include_only_what_these_know() {
     init(&workspace, "ci-gitlab");
     let pipeline = yaml(&workspace.read(".gitlab-ci.yml"));
     let included = pipeline["include"][0]["local"].as_str().expect("a path");
-    assert_eq!(workspace.read(included), own("ci/gitlab.yml"));
+    assert_eq!(workspace.read(included), own("integrations/gitlab.yml"));
     let extended = pipeline["mission"]["extends"].as_str().expect("a name");
     assert!(yaml(&workspace.read(included))[extended].is_object());
 }

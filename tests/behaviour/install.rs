@@ -494,7 +494,7 @@ fn the_include_installs_a_release_and_keeps_what_was_reported() {
     if !can_download() || !is_built_for() {
         return;
     }
-    let include = yaml("ci/gitlab.yml");
+    let include = yaml("integrations/gitlab.yml");
     let lines = |key: &str| {
         let lines = include[".quorum"][key].as_array().expect("it is a list");
         lines.iter().filter_map(Value::as_str).collect::<Vec<_>>().join("\n")

@@ -525,7 +525,7 @@ mod tests {
         /// What a real program printed, with bytes changed and cut off.
         #[test]
         fn what_was_recorded_may_be_torn_anywhere(at in any::<prop::sample::Index>(), byte in any::<u8>(), which in 0..5_usize) {
-            let place = format!("{}/fixtures/agents/{}/ok/stdout", env!("CARGO_MANIFEST_DIR"), NAMES[which]);
+            let place = format!("{}/fixtures/agents/{}/ok.recording", env!("CARGO_MANIFEST_DIR"), NAMES[which]);
             let mut bytes = std::fs::read(place).unwrap();
             let at = at.index(bytes.len());
             bytes[at] = byte;

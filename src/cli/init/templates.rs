@@ -64,7 +64,7 @@ pub fn files(template: InitTemplate) -> Vec<File> {
         )],
         InitTemplate::CiGitlab => &[
             (".gitlab-ci.yml", include_str!("pipelines/gitlab.yml")),
-            (".gitlab/quorum.yml", include_str!("../../../ci/gitlab.yml")),
+            (".gitlab/quorum.yml", include_str!("../../../integrations/gitlab.yml")),
         ],
     };
     let plain = |path, content: String| File {
