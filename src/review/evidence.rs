@@ -12,7 +12,7 @@ use rustix::fs::{Mode, OFlags};
 
 use rules::domain::{Digest, Hasher};
 use rules::engine::FileFact;
-use rules::mission::named_files::readings;
+use rules::mission::paths::readings;
 
 /// Folders that are never looked into, whatever a pattern says.
 const NEVER: [&str; 2] = [".polpo", ".git"];

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
 use rules::domain::Digest;
-use rules::mission::named_files::readings;
+use rules::mission::paths::readings;
 
 use super::evidence::{digest, open_as_named};
 

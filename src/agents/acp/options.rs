@@ -3,7 +3,7 @@
 use globset::{GlobSet, GlobSetBuilder};
 use serde::Deserialize;
 
-use rules::mission::named_files::readings;
+use rules::mission::paths::readings;
 
 /// How much the agent may do.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]

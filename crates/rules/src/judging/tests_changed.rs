@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::TaskId;
 use crate::mission::model::{Check, TaskType};
-use crate::mission::named_files::{place_in, readings};
+use crate::mission::paths::{place_in, readings};
 use crate::mission::{Extent, Plan};
 
 use super::baseline_checks::{BaselineCheck, CheckPlace, each};

@@ -74,17 +74,6 @@ pub fn of_mission(mission: &Mission, ids: &AgentIds) -> FurtherStages {
     }
 }
 
-/// The agents that judge in further stages, by name.
-pub fn agents(mission: &Mission) -> impl Iterator<Item = &str> {
-    let of_tasks = mission.tasks.iter().flat_map(|task| &task.stages);
-    let own = mission.stages.iter().chain(of_tasks).map(|stage| &stage.agent);
-    let vision = mission.vision.iter().map(|vision| &vision.agent);
-    let red_team = mission.red_team.iter().map(|red_team| &*red_team.agent);
-    own.chain(vision)
-        .filter_map(|agent| agent.as_deref())
-        .chain(red_team)
-}
-
 /// Declared stages, numbered from `first`.
 fn stages<'a>(
     first: usize,

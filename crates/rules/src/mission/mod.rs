@@ -46,6 +46,7 @@
 //! | `migrate_plan` | a run that goes on with a changed mission: the new plan under the ids that the journal already uses |
 //! | `model` | the document as written: the kinds of maps of a mission file |
 //! | `named_files` | the files that a task names: targets, and what a check wants to be there |
+//! | `paths` | paths and patterns of files as a mission writes them: what they mean, and where they lie |
 //! | `finish_plan` | what must hold before the work of a task is judged at all (`verify`), resolved (6.0) |
 //! | `pipeline` | what judges one attempt of a task, stage by stage, as types, and in which order (6, 15) |
 //! | `plan` | the plan: a validated mission in the form the engine works on |
@@ -101,7 +102,8 @@ mod load;
 mod loosened_judging;
 mod migrate_plan;
 pub mod model;
-pub mod named_files;
+mod named_files;
+pub mod paths;
 mod pipeline;
 mod plan;
 pub mod presets;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::domain::{AgentId, TaskId};
 
 use super::model::Isolation;
-use super::named_files::place_in;
+use super::paths::place_in;
 use super::plan::Plan;
 
 /// Where the files of a task lie for whoever comes after it.

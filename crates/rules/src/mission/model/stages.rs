@@ -10,6 +10,7 @@ use crate::mission::keys::{Keys, Value, keys, single, words};
 use crate::mission::scalar::{AgentName, Fault, Filled, Fraction, InnerFile, JsonForm, Name, Scalar, Span};
 use crate::mission::shape::Shape;
 
+use super::mission::Mission;
 use super::words::{BeforeRule, Stakes};
 
 keys! {
@@ -194,5 +195,18 @@ impl Value<TextOrMap> for Expected {
             description: Some(node.text().into()),
             ..Self::default()
         })
+    }
+}
+
+impl Mission {
+    /// The agents that judge in further stages, by name.
+    pub fn stage_agents(&self) -> impl Iterator<Item = &str> {
+        let of_tasks = self.tasks.iter().flat_map(|task| &task.stages);
+        let own = self.stages.iter().chain(of_tasks).map(|stage| &stage.agent);
+        let vision = self.vision.iter().map(|vision| &vision.agent);
+        let red_team = self.red_team.iter().map(|red_team| &*red_team.agent);
+        own.chain(vision)
+            .filter_map(|agent| agent.as_deref())
+            .chain(red_team)
     }
 }

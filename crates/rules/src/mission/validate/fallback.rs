@@ -4,7 +4,6 @@ use std::collections::{HashMap, HashSet};
 
 use super::quoted;
 use crate::mission::codes::Code;
-use crate::mission::further_stages;
 use crate::mission::model::{
     Adapter, Agent, Expectation, Grader, LlmReview, Mission, Review, Reviewers, Task, TaskType,
 };
@@ -64,7 +63,7 @@ fn judges(mission: &Mission) -> HashSet<&str> {
 
 /// The agents that the mission names as judges.
 fn named(mission: &Mission) -> Vec<&str> {
-    let mut named: Vec<&str> = further_stages::agents(mission).collect();
+    let mut named: Vec<&str> = mission.stage_agents().collect();
     for task in &mission.tasks {
         named.extend(task.decomposer.iter().filter_map(|decomposer| decomposer.agent()));
         if task.kind == TaskType::Verification {

@@ -9,7 +9,7 @@ use super::{Names, quoted};
 use crate::mission::codes::Code;
 use crate::mission::diagnostics::DiagnosticSeverity;
 use crate::mission::model::Mission;
-use crate::mission::named_files::place_in;
+use crate::mission::paths::place_in;
 use crate::mission::violation::{Path, Violation, Violations};
 
 /// How many pairs of tasks are looked at, in all: a mission of which more share files has been told enough.

@@ -13,7 +13,7 @@ use crate::mission::model::{
     Adapter, BeforeRule, Check, CommandCheck, Decomposer, Expectation, FinishGate, Grader, Isolation,
     LlmReview, Mission, Reviewers, Task, TaskType,
 };
-use crate::mission::named_files::place_in;
+use crate::mission::paths::place_in;
 use crate::mission::scalar::Referent;
 use crate::mission::shown_text::quoted;
 use crate::mission::violation::{Path, Violation, Violations};
