@@ -67,7 +67,12 @@ def stop_all(root):
 
 def kill_all(root):
     """Ends a process and all that descends from it as the loss of its machine would: none of them does anything any more."""
-    send(stop_all(root), signal.SIGKILL)
+    stopped, rows = stop_all(root), everything()
+    def depth(pid):
+        return 1 + depth(rows[pid][0]) if pid != root and pid in rows else 0
+    # The deepest first: what stands still and loses its parent is woken by the kernel, and told to end.
+    for pid in sorted(stopped, key=depth, reverse=True):
+        send([pid], signal.SIGKILL)
 
 def reap(own):
     """Takes leave of ended processes that were adopted; those of which a `Popen` is at hand are its own."""
