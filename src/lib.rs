@@ -47,5 +47,5 @@ mod transcripts;
 // finds what nobody uses.
 pub use cli::main;
 pub use report::documents::schema::{DocumentKind, documents};
-pub use report::words;
+pub use report::vocabulary::words;
 pub use store::Lock;

@@ -17,8 +17,9 @@ use rustix::fs::{Mode, OFlags};
 use serde_json::{Value, json};
 
 use rules::domain::{FailureClass, Millis, Timestamp};
+use rules::mission::UnsetVariable;
 use rules::mission::model::{ChannelType, Sandbox};
-use rules::mission::{ChannelPlan, UnsetVariable};
+use rules::plan::ChannelPlan;
 use supervisor::files::create_dir_durable;
 use supervisor::files::no_links::{self, real_path};
 

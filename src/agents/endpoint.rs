@@ -12,7 +12,8 @@ use std::time::Duration;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Url};
 
-use rules::mission::{self, AgentPlan, UnsetVariable};
+use rules::mission::{self, UnsetVariable};
+use rules::plan::AgentPlan;
 
 use super::failure::causes;
 use super::model::{ModelRequest, RequestPart};

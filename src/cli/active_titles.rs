@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use crate::runtime::{Unfinished, apply_offline, unfinished_runs, unfinished_with};
 use crate::store::{RunFolder, StateFolder};
 use rules::engine::{Command, Fact, OperatorInput};
-use rules::mission::Plan;
+use rules::plan::Plan;
 
 use super::args::RunFlags;
 use super::command_error::Failure;

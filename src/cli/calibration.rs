@@ -7,7 +7,7 @@ use crate::runtime::form_of_request;
 use rules::domain::{BarOrigin, Digest, Points};
 use rules::judging::calibration::{StoredFit, StoredFits};
 use rules::mission::model::Mission;
-use rules::mission::{CalibratedBar, Calibration, Plan, RunOptions};
+use rules::plan::{CalibratedBar, Calibration, Plan, RunOptions};
 use supervisor::files::no_links::real_path;
 use supervisor::files::read_regular;
 

@@ -4,13 +4,14 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::report::difference::{consequences, unified};
+use crate::report::screens::changed_mission::{consequences, unified};
 use crate::runtime::Recovered;
 use crate::store::{RunFolder, StateFolder};
 use rules::domain::{Digest, TaskId, Timestamp};
 use rules::engine::{self, Fact, State};
 use rules::mission::LONGEST_MISSION;
-use rules::mission::{self, Source};
+use rules::mission::Source;
+use rules::plan;
 use supervisor::files::no_links::real_path;
 use supervisor::files::{read_regular, replace_file};
 
@@ -91,7 +92,7 @@ impl ChangedMission {
         let loaded = load(&self.source, options, screen)?;
         super::finish_gate::has_all(&loaded.mission, options)?;
         super::calibration::is_kept(&loaded.mission, options)?;
-        let plan = mission::compile(loaded.mission, options);
+        let plan = plan::compile(loaded.mission, options);
         if plan.selected_ids().next().is_none() {
             return Err(usage!(
                 "the changed mission has none of the tasks that this run was told to take (--only {})",

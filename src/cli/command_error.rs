@@ -3,9 +3,10 @@
 use anyhow::anyhow;
 use serde_json::Value;
 
-use crate::report::command_error as human;
-use crate::report::documents::commands::ErrorDocument;
-use crate::report::style::TextLayout;
+use crate::report::{
+    documents::commands::ErrorDocument,
+    screens::{command_error as human, style::TextLayout},
+};
 use rules::domain::OutcomeClass;
 use rules::mission::{self, Report};
 

@@ -12,7 +12,7 @@ use rules::mission::did_you_mean;
 
 use super::args::{Format, JsonFlag, OutputArgs, switch};
 use super::command_error::Failure;
-use super::help::{Groups, root_template};
+use super::commands::help::{Groups, root_template};
 
 /// The whole command line, of what the structs declare.
 ///

@@ -12,9 +12,7 @@ use clap_complete::CompleteEnv;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter};
 use serde_json::Value;
 
-use crate::report::documents::asked;
-use crate::report::view::RunView;
-use crate::report::{sanitize, words};
+use crate::report::{documents::asked, folds::view::RunView, sanitize, vocabulary::words};
 use crate::runtime::{newest, operator_key, recover};
 use crate::store::{RunFolder, StateFolder};
 use rules::domain::{OutcomeClass, RunId, WaitingReason};
@@ -23,10 +21,10 @@ use rules::mission::{self, Code, FileKind, field_doc, first_line, json_schema};
 use supervisor::files::read_regular;
 
 use super::args::LATEST;
-use super::help::topics;
+use super::commands::help::topics;
+use super::commands::schema::SchemaOf;
 use super::project::state_folder_at;
 use super::report_kind::ReportKind;
-use super::schema::SchemaOf;
 use super::screen::LiveView;
 
 /// The variable by which a shell asks; it names the shell.

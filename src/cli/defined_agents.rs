@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use crate::report::sanitize;
 use crate::runtime::layers_of;
-use rules::mission::{self, ConfigLayer, RunOptions, Source};
+use rules::mission::{self, ConfigLayer, Source};
+use rules::plan::RunOptions;
 
 use super::command_error::Failure;
 use super::load;

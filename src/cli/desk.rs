@@ -36,7 +36,7 @@ pub fn done_elsewhere(matches: &ArgMatches, words: &[OsString]) -> Option<Result
 /// Refuses: this build knows no other machines.
 #[cfg(not(feature = "temporal"))]
 fn ask(_: &ArgMatches, _: &[OsString]) -> Result<u8, Failure> {
-    Err(super::worker::no_workers("ask other machines"))
+    Err(super::commands::worker::no_workers("ask other machines"))
 }
 
 /// Has a command done at the desk of its run, and prints what that prints.

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{anyhow, ensure};
 
 use rules::domain::without_mark;
-use rules::mission::RunOptions;
 use rules::mission::model::{Mission, Task};
+use rules::plan::RunOptions;
 
 use super::command_error::Failure;
 

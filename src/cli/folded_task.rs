@@ -1,7 +1,6 @@
 //! One task of a run, as the run's journal tells it.
 
-use crate::report::history::TaskHistory;
-use crate::report::view::RunView;
+use crate::report::folds::{history::TaskHistory, view::RunView};
 use crate::runtime::{Left, VerifiedFiles};
 use crate::store::{JournalEnd, RunFolder};
 use rules::engine::{State, SupervisorRef};

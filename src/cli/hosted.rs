@@ -9,17 +9,17 @@ use super::screen::Screen;
 /// Refuses: this build knows no other machines.
 #[cfg(not(feature = "temporal"))]
 pub fn run(_: Run, _: &ArgMatches, _: &Screen) -> Result<u8, Failure> {
-    Err(super::worker::no_workers("have a session hosted"))
+    Err(super::commands::worker::no_workers("have a session hosted"))
 }
 
 /// Hands a run over and waits for it, or is its session on the host: the first one, or one that goes on.
 #[cfg(feature = "temporal")]
 pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, Failure> {
     use super::args::{OfRun, Trust};
+    use super::commands::plan::planned;
+    use super::commands::resume::{ResumeArgs, resume};
     use super::launch::new_run_id;
-    use super::plan::planned;
     use super::project::{current_dir, own_state_folder};
-    use super::resume::{ResumeArgs, resume};
     use crate::runtime::{HostedCommand, hand_over};
     use crate::store::HOSTED;
 
@@ -44,7 +44,7 @@ pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
         });
     }
     if folder.run(&run).never_began() {
-        return super::run::run(arguments, matches, screen);
+        return super::commands::run::run(arguments, matches, screen);
     }
     let later = ResumeArgs {
         of: OfRun {

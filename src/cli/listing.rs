@@ -2,8 +2,7 @@
 
 use serde_json::from_value;
 
-use crate::report::documents::RunState;
-use crate::report::documents::runs::RunRow;
+use crate::report::documents::{RunState, runs::RunRow};
 use crate::runtime::{Left, RecoverError, operator_key, origin, recover, summary_of_snapshot, vouched};
 use crate::store::{RunFolder, StateFolder};
 use rules::domain::Timestamp;

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::runtime::{INCLUDED, layers_of};
-use rules::mission::{self, LONGEST_MISSION, Layers, Loaded, Plan, Report, RunOptions, Source};
+use rules::mission::{self, LONGEST_MISSION, Layers, Loaded, Report, Source};
+use rules::plan::{self, Plan, RunOptions};
 
 use super::calibration;
 use super::command_error::Failure;
@@ -110,10 +111,10 @@ pub fn selected_plan(loaded: Loaded, options: &mut RunOptions, only: &[String]) 
     freeze(&loaded.mission, options)?;
     calibration::freeze(&loaded.mission, options)?;
     if only.is_empty() {
-        return calibration::applies(mission::compile(loaded.mission, options));
+        return calibration::applies(plan::compile(loaded.mission, options));
     }
-    let whole = mission::compile(loaded.mission.clone(), options);
-    options.only = mission::named_tasks(&whole, only).map_err(|unknown| {
+    let whole = plan::compile(loaded.mission.clone(), options);
+    options.only = plan::named_tasks(&whole, only).map_err(|unknown| {
         // `--only` takes all words up to the next flag.
         let help = if Path::new(&unknown.title).is_file() {
             "write the mission before the flag: `quorum run MISSION --only TASK`".to_owned()
@@ -122,7 +123,7 @@ pub fn selected_plan(loaded: Loaded, options: &mut RunOptions, only: &[String]) 
         };
         Failure::usage(unknown).help(help)
     })?;
-    calibration::applies(mission::compile(loaded.mission, options))
+    calibration::applies(plan::compile(loaded.mission, options))
 }
 
 #[cfg(test)]

@@ -6,136 +6,74 @@
 //! | file | what |
 //! |---|---|
 //! | `active_titles` | titles that are active in another unfinished run: what is in the way of a run is refused or cancelled |
-//! | `agent_commands` | `quorum agent ask`, `delegate`, `progress` and `result`: what an agent says to its run while it works on a task |
-//! | `answer` | `quorum approve`, `quorum reject` and `quorum answer`: a person decides about what waits for one |
 //! | `args` | what can be typed with several commands: flags of results and of sessions |
-//! | `calibrate` | `quorum calibrate`: judges, recorded or live, held against people |
 //! | `calibration` | bars that labelled work gives to panels, as a run takes them when it begins |
-//! | `cancel` | `quorum cancel` and `quorum pause`: a person calls work off, or lets a session come to rest |
 //! | `changed_mission` | a mission file that was changed since its run froze it: `--accept-changed-mission` |
-//! | `clean` | `quorum clean`: removes runs that nobody needs any more |
+//! | `command_error` | why a command could not do what it was asked: a message, what to do next, an exit code |
 //! | `command_tree` | the command line as one tree: what the structs declare, with what they cannot say |
+//! | `commands` | the subcommands, one file each. A command imports no other one: what two of them need lies above |
 //! | `complete` | what a shell offers at the tab key |
-//! | `completions` | `quorum completions`: what a shell reads once, so that it asks `complete` at every key |
-//! | `config` | `quorum config show`: which settings hold, and which layer each of them comes from |
 //! | `confirm` | questions to a person |
 //! | `defined_agents` | the agents that a file defines, for judging without a run |
 //! | `desk` | `--via temporal`: a command is done at the desk of its run, on another machine |
-//! | `diff` | `quorum diff`: what an isolated task changed |
-//! | `dlq` | `quorum dlq`: what failed for good, and what becomes of it (13) |
-//! | `doctor` | `quorum doctor`: whether this machine can run the mission, before anything is spent |
 //! | `event_loop` | the event loop of a command: asynchronous work is waited for |
-//! | `events` | `quorum events`: what happened, under the public names |
-//! | `explain` | `quorum explain`: what a code, a flag or a word of a screen means |
-//! | `command_error` | why a command could not do what it was asked: a message, what to do next, an exit code |
 //! | `file_view` | a file of a run as it is quoted: its beginning, if it is as records say |
 //! | `finish_gate` | what finish gates need from the disk before a run may start: lists of tests, and what says how to compile |
 //! | `folded_task` | one task of a run, as the run's journal tells it |
-//! | `gate` | `quorum gate`: gates from stored state; a person may let a failed one pass |
 //! | `harmless` | a writer to a terminal that shows what would move the cursor, turn the reading direction or stay unseen |
-//! | `help` | `quorum --help`, and `quorum help` with the pages of the documentation |
 //! | `hosted` | `quorum run --hosted`: the session is on whichever machine hosts sessions |
-//! | `inbox` | `quorum inbox`, `approvals` and `requests`: what waits for a person |
-//! | `init` | `quorum init`: a mission that runs as written, to be changed step by step |
-//! | `judge` | `quorum judge test`: whether the replies of an agent can be read where it is asked as a judge |
 //! | `launch` | a run begins: its folder, its frozen mission, its journal, its first session |
 //! | `listing` | a run as a row of a list |
 //! | `load` | a mission for a run: where it is, its text checked, and the plan of what is selected of it |
 //! | `lock` | the lock of the state folder: taken, or named with who has it |
-//! | `logs` | `quorum logs`: what the agent of a task said, turn by turn, also while it is still saying it |
-//! | `man` | `quorum man`: manual pages, made from the same tree as the help |
-//! | `metrics` | `quorum metrics`: how tasks, agents and the mission of a run did |
 //! | `operator_client` | how a command from outside reaches its run, and what it says about it |
 //! | `options` | the options of a session: configuration files, and what flags and the environment say above them |
 //! | `panics` | what a bug of ours looks like to a user: exit code 1, and how the run goes on |
-//! | `plan` | `quorum plan` and `quorum run --dry-run`: what would happen |
 //! | `project` | where things are: the project's `quorum.yaml`, the user's, the state folder, the runs in it |
 //! | `reference` | the page `docs/reference/cli.md`: what `--help` says, command by command |
-//! | `report` | `quorum report`: the reports of a run, written again from its journal |
 //! | `report_kind` | the kinds of reports: their names, where one goes, and what each is made of |
 //! | `report_place` | where a report goes: a file is replaced whole, a FIFO or a device written to |
 //! | `reports` | reports that a session leaves behind: files that were asked for, GitHub's summary and annotations |
-//! | `request` | `quorum request`: work that somebody asks for from outside, and what becomes of it (16) |
-//! | `resume` | `quorum resume`: continue a run from its journal |
-//! | `review` | `quorum review`: judges a task of a run again, or any work without a run |
-//! | `run` | `quorum run`: validate, run, judge, report |
-//! | `runs` | `quorum runs`: the runs of the state folder |
-//! | `schema` | `quorum schema`: what a file may hold, for editors as JSON Schema and for people key by key; what documents hold |
 //! | `screen` | what is printed where: results on stdout, progress and diagnostics on stderr |
 //! | `session` | what sessions have in common: the supervisor, programs and credentials, the session itself |
-//! | `show` | `quorum show`: everything about one task of a run |
-//! | `status` | `quorum status`: a run as its journal tells it, whether somebody works on it or not |
-//! | `validate` | `quorum validate`: everything that is wrong with mission files, without a network and without starting anything |
 //! | `variables` | variables that hold for a session and are no flag's |
-//! | `worker` | `quorum worker`: runs agents of other machines' missions |
 //! | `writer` | who works on a run now: a session, or agents that outlived one |
 
 #[macro_use]
 mod command_error;
 
 mod active_titles;
-mod agent_commands;
-mod answer;
 mod args;
-mod calibrate;
 mod calibration;
-mod cancel;
 mod changed_mission;
-mod clean;
 mod command_tree;
+mod commands;
 mod complete;
-mod completions;
-mod config;
 mod confirm;
 mod defined_agents;
 mod desk;
-mod diff;
-mod dlq;
-mod doctor;
 mod event_loop;
-mod events;
-mod explain;
 mod file_view;
 mod finish_gate;
 mod folded_task;
-mod gate;
 mod harmless;
-mod help;
 mod hosted;
-mod inbox;
-mod init;
-mod judge;
 mod launch;
 mod listing;
 mod load;
 mod lock;
-mod logs;
-mod man;
-mod metrics;
 mod operator_client;
 mod options;
 mod panics;
-mod plan;
 mod project;
 #[cfg(test)]
 mod reference;
-mod report;
 mod report_kind;
 mod report_place;
 mod reports;
-mod request;
-mod resume;
-mod review;
-mod run;
-mod runs;
-mod schema;
 mod screen;
 mod session;
-mod show;
-mod status;
-mod validate;
 mod variables;
-mod worker;
 mod writer;
 
 use std::ffi::OsString;
@@ -146,6 +84,11 @@ use clap::{ArgMatches, Command, CommandFactory, FromArgMatches, Parser, Subcomma
 
 use crate::report::documents::Halves;
 use command_error::Failure;
+use commands::{
+    agent, answer, calibrate, cancel, clean, completions, config, diff, dlq, doctor, events, explain, gate,
+    help, inbox, init, judge, logs, man, metrics, plan, report, request, resume, review, run, runs, schema,
+    show, status, validate, worker,
+};
 use screen::{Screen, not_printed};
 
 const AFTER_HELP: &str = "\
@@ -264,7 +207,7 @@ enum Action {
     Help(help::Help),
     /// For agents inside a task: ask, delegate, progress, result
     #[command(after_help = "Example: quorum agent ask 'Which of the two databases is meant?'")]
-    Agent(agent_commands::AgentArgs),
+    Agent(agent::AgentArgs),
     /// List what waits for a person: the first half of `quorum inbox`
     #[command(
         hide = true,
@@ -276,7 +219,7 @@ enum Action {
     Requests(args::OfRun),
     // The commands of `quorum agent` under the names that agents were told first.
     #[command(flatten)]
-    OfAgents(agent_commands::AgentCommand),
+    OfAgents(agent::AgentCommand),
 }
 
 /// The commands as the root's help shows them. Every visible command stands in exactly one group.
@@ -392,8 +335,8 @@ fn perform(action: Action, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
         Action::Approve(arguments) => answer::approve(&arguments, screen),
         Action::Reject(arguments) => answer::reject(&arguments, screen),
         Action::Answer(arguments) => answer::answer_question(&arguments, screen),
-        Action::Agent(arguments) => agent_commands::agent(&arguments.command, screen),
-        Action::OfAgents(command) => agent_commands::agent(&command, screen),
+        Action::Agent(arguments) => agent::agent(&arguments.command, screen),
+        Action::OfAgents(command) => agent::agent(&command, screen),
         Action::Inbox(arguments) => inbox::inbox(&arguments, Halves::Both, screen),
         Action::Approvals(arguments) => inbox::inbox(&arguments, Halves::Approvals, screen),
         Action::Requests(arguments) => inbox::inbox(&arguments, Halves::Requests, screen),
@@ -418,7 +361,7 @@ fn perform(action: Action, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
 fn command_line() -> Command {
     let hide = |root: Command, name: String| root.mut_subcommand(name, |old| old.hide(true));
     let declared = desk::with_via(Arguments::command());
-    command_tree::with_help(agent_commands::names().fold(declared, hide), &GROUPS)
+    command_tree::with_help(agent::names().fold(declared, hide), &GROUPS)
 }
 
 /// Parses the arguments, does what they say, and returns the exit code (semantics, section 20).

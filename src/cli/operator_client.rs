@@ -6,8 +6,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 
-use crate::report::documents::commands::CommandDocument;
-use crate::report::sanitize;
+use crate::report::{documents::commands::CommandDocument, sanitize};
 use crate::runtime::{ApplyError, ControlAnswer, NoWord, Reply, apply_offline, ask, drain};
 use crate::store::{Lock, LockError, OperatorKey, Queued, RunFolder, StateFolder, put};
 use rules::domain::Timestamp;

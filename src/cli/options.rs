@@ -8,7 +8,7 @@ use clap::parser::ValueSource;
 use crate::report::sanitize;
 use crate::runtime::git;
 use rules::domain::{Bar, BarOrigin, Millis, Points};
-use rules::mission::RunOptions;
+use rules::plan::RunOptions;
 
 use super::args::{Demands, ReviewFlags, SessionFlags};
 use super::command_error::Failure;

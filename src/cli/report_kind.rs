@@ -7,10 +7,14 @@ use std::str::FromStr;
 use anyhow::anyhow;
 use clap::ValueEnum;
 
-use crate::report::documents::RunDocument;
-use crate::report::html::{PageInput, histories, html};
-use crate::report::junit::junit;
-use crate::report::markdown::markdown;
+use crate::report::{
+    documents::RunDocument,
+    formats::{
+        html::{PageInput, histories, html},
+        junit::junit,
+        markdown::markdown,
+    },
+};
 use crate::runtime::{VerifiedFiles, recover};
 use crate::store::{RunFolder, SpoolName};
 

@@ -9,17 +9,19 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use crate::report::annotations::annotations;
-use crate::report::documents::RunDocument;
-use crate::report::markdown::markdown;
-use crate::report::{count, sanitize};
+use crate::report::{
+    count,
+    documents::RunDocument,
+    formats::{annotations::annotations, markdown::markdown},
+    sanitize,
+};
 use crate::runtime::{
     Ending, ReadBefore, RecoverError, Recovered, part_of_run, recover, settings_files, tidy_worktrees,
 };
 use crate::store::{RunFolder, StateFolder};
 use rules::domain::OutcomeClass;
 use rules::engine::{self, Outcome, State};
-use rules::mission::RunOptions;
+use rules::plan::RunOptions;
 
 use super::command_error::Failure;
 use super::project::{current_dir, warn};

@@ -11,14 +11,17 @@ use std::rc::Rc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::report::documents::runs::RunRow;
-use crate::report::documents::{RunDocument, RunState};
-use crate::report::progress::{self, Details};
-use crate::report::status::StatusPage;
-use crate::report::style::{self, ColorChoice, Style};
-use crate::report::summary;
-use crate::report::view::RunView;
-use crate::report::{escape, escape_json};
+use crate::report::{
+    documents::{RunDocument, RunState, runs::RunRow},
+    escape, escape_json,
+    folds::view::RunView,
+    progress::{self, Details},
+    screens::{
+        status::StatusPage,
+        style::{self, ColorChoice, Style},
+        summary,
+    },
+};
 use crate::runtime::Observer;
 use crate::store::{Record, RunFolder, SpoolName};
 use rules::domain::{OutcomeClass, Timestamp};

@@ -15,7 +15,7 @@ use crate::runtime::{
 use crate::store::{FsLog, Journal, OperatorKey, RunFolder};
 use rules::domain::{RunId, Timestamp};
 use rules::engine::{Fact, State, SupervisorRef, agents_needed};
-use rules::mission::{Confinement, Plan, RunOptions};
+use rules::plan::{Confinement, Plan, RunOptions};
 use supervisor::Tier;
 
 use super::command_error::Failure;

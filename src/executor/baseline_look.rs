@@ -13,9 +13,9 @@ use rules::engine::{BaselineResult, JobEnd};
 use rules::judging::baseline_checks::{BaselineCheck, CheckPlace, MOST_NAMED, items};
 use rules::judging::protected::plain;
 use rules::judging::tests_changed::is_command;
-use rules::mission::Plan;
 use rules::mission::check_words::judging_files;
 use rules::mission::model::Check;
+use rules::plan::Plan;
 
 use super::command::{CommandEnd, CommandJob, How};
 use super::heuristic::Grading;

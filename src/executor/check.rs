@@ -5,8 +5,8 @@ use std::path::Path;
 use crate::review::checks::{command_result, files_result};
 use rules::domain::{Millis, TaskId};
 use rules::engine::CheckResult;
-use rules::mission::Plan;
 use rules::mission::model::Check;
+use rules::plan::Plan;
 
 use super::command::{CommandEnd, SHOWN};
 use super::spool::read_head;

@@ -3,7 +3,7 @@
 use crate::review::checks::exit_result;
 use rules::domain::{Millis, TaskId};
 use rules::engine::CheckResult;
-use rules::mission::{FinishCommand, Plan, Requirement};
+use rules::plan::{FinishCommand, Plan, Requirement};
 
 use super::command::CommandEnd;
 

@@ -7,7 +7,7 @@ use crate::review::facts::{MOST_SEARCHED, look_at};
 use rules::domain::{CriterionGrade, TurnId};
 use rules::engine::{JobEnd, OutputRefs};
 use rules::judging::heuristic::{self, CommandFacts, Facts, FileContent, FileFacts, Text};
-use rules::mission::VerificationPlan;
+use rules::plan::VerificationPlan;
 
 use super::command::{CommandEnd, CommandJob};
 use super::error::WorkError;

@@ -130,7 +130,10 @@ mod tests {
 
     /// What was recorded of a real program, as its preset reads it; `None` where nothing was.
     fn recorded(name: &str, mode: &str) -> Option<ProgramOutput> {
-        let place = format!("{}/fixtures/agents/{name}/{mode}.recording", env!("CARGO_MANIFEST_DIR"));
+        let place = format!(
+            "{}/fixtures/agents/{name}/{mode}.recording",
+            env!("CARGO_MANIFEST_DIR")
+        );
         let recording = fs::read_to_string(place).ok()?;
         let (exit, printed) = recording.strip_prefix("exit ")?.split_once("\n--- stdout\n")?;
         let (stdout, stderr) = printed.rsplit_once("--- stderr\n")?;

@@ -12,7 +12,7 @@ use crate::store::{AskFile, RunFolder, SpoolName};
 use rules::domain::{AgentId, AskId, Millis, StageKey, TaskId, TurnId};
 use rules::engine::{AfterCrash, WorkKind, policy};
 use rules::mission::model::{AgentMiddleware, Check, Input, Preset};
-use rules::mission::{Plan, Requirement};
+use rules::plan::{Plan, Requirement};
 use supervisor::RequestFile;
 
 use super::command::{Apart, COMMAND_TIMEOUT, CommandJob, CommandOutputs, PromptFiles, built_in_timeout};

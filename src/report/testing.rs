@@ -15,14 +15,14 @@ use rules::engine::{
 };
 use rules::judging::baseline_checks::items;
 use rules::mission::model::{self, Adapter, Check, CommandCheck, Consensus, PanelMode, Review};
-use rules::mission::{
+use rules::plan::{
     AgentPlan, GatePlan, Judge, Panel, PanelSeats, Part, Plan, Rules, RunOptions, StagePlan, TaskPlan,
     VerificationPlan,
 };
 
+use super::folds::view::RunView;
 use super::progress::Observer;
-use super::style::{Style, TextLayout};
-use super::view::RunView;
+use super::screens::style::{Style, TextLayout};
 
 /// The moment 2026-11-21T21:59:00Z.
 pub const START: Timestamp = Timestamp(1_795_298_340_000);
@@ -52,7 +52,7 @@ pub fn assert_fits(text: &str, screen: &TextLayout) {
             "{line:?}"
         );
         assert!(screen.style.unicode || bare.is_ascii(), "{line:?}");
-        let width = super::text::width(&bare);
+        let width = super::screens::text::width(&bare);
         assert!(
             screen.width.is_none_or(|columns| width <= columns),
             "{width}: {line}"

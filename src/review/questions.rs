@@ -11,7 +11,7 @@ use rules::judging::parser::json::Json;
 use rules::judging::parser::{Quoted, Unparsed, own_words, parse_evaluation, parse_scores};
 use rules::judging::probes::{self, MOST_PROBES};
 use rules::judging::{findings_verdict, rubric_grades};
-use rules::mission::{Panel, Plan};
+use rules::plan::{Panel, Plan};
 
 use super::fence::{TextExcerpt, collect_quotes, fence, fence_excerpt};
 use super::prompt::list_criteria;

@@ -4,7 +4,7 @@
 use rules::domain::{Answer, Bar, Purpose, StageReply};
 use rules::judging::findings_verdict::speaks_of_something_grave;
 use rules::judging::parser::Quoted;
-use rules::mission::Panel;
+use rules::plan::Panel;
 
 use super::questions::{read, review_excerpt};
 

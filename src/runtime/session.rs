@@ -51,18 +51,22 @@ use supervisor::ProcessIdentity;
 
 #[cfg(feature = "temporal")]
 use crate::runtime::carry::desk::open_desk;
-use crate::runtime::isolation::git;
-use crate::runtime::isolation::protection::{Protection, ReadBefore};
-use crate::runtime::isolation::watch::frozen;
-use crate::runtime::isolation::worktrees::Worktrees;
-use crate::runtime::outside::operator;
-use crate::runtime::recovery::adopt::Adopted;
-use crate::runtime::recovery::foreign_runs::ForeignRuns;
-use crate::runtime::recovery::supervision;
-use crate::runtime::work::agent_backends::AgentBackends;
-use crate::runtime::work::context::{Message, WorkContext};
-use crate::runtime::work::program_looks::look_at_programs;
-use crate::runtime::work::seen_on::SeenOn;
+use crate::runtime::{
+    isolation::{
+        git,
+        protection::{Protection, ReadBefore},
+        watch::frozen,
+        worktrees::Worktrees,
+    },
+    outside::operator,
+    recovery::{adopt::Adopted, foreign_runs::ForeignRuns, supervision},
+    work::{
+        agent_backends::AgentBackends,
+        context::{Message, WorkContext},
+        program_looks::look_at_programs,
+        seen_on::SeenOn,
+    },
+};
 use clock::Clock;
 use control::{ControlAnswer, ControlRequest, ControlSocket, PendingCommand};
 use effects::EffectHandler;

@@ -25,7 +25,7 @@ use rules::engine::{
     SupervisorRef, TaskEvent, Timer, TurnEnd, TurnEvent, TurnUpdate, WorkEvent, WorkId, apply, decide,
     effects, may_be_made, pending_effects,
 };
-use rules::mission::{SubTask, read_sub_task};
+use rules::plan::{SubTask, read_sub_task};
 
 use super::missions::{Missions, other_options};
 use super::reference_model::ReferenceModel;

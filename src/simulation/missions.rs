@@ -7,7 +7,7 @@ use rules::domain::{Digest, Millis};
 use rules::engine::simulation::plan_of;
 use rules::engine::simulation::random::Random;
 use rules::engine::{Event, Fact, MissionChange, RunEvent, State, apply};
-use rules::mission::{Plan, PlanStep, RunOptions, migrate_plan};
+use rules::plan::{Plan, PlanStep, RunOptions, migrate_plan};
 
 use super::reference_model::ReferenceModel;
 

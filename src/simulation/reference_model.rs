@@ -37,7 +37,7 @@ use rules::engine::{
     TurnEvent, TurnUpdate, Way, WorkEvent,
 };
 use rules::mission::model::OnExhausted;
-use rules::mission::{Origin, Plan};
+use rules::plan::{Origin, Plan};
 
 /// The table of the life cycle (semantics, section 5), written down again.
 fn is_edge(from: Status, to: Status) -> bool {

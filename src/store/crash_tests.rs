@@ -8,7 +8,7 @@ use std::sync::Arc;
 use rules::domain::{Points, Purpose, QualityFlag, Status, Timestamp, TurnId};
 use rules::engine::simulation::{Response, Simulation, options, plan_of};
 use rules::engine::{Effect, Event, Fact, Job, State, TurnEvent};
-use rules::mission::Plan;
+use rules::plan::Plan;
 
 use super::double::{Fate, MemoryLog};
 use super::journal::{Journal, Reader};

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
 use rules::domain::{RequestStatus, RunId, Timestamp};
-use rules::mission::SubTask;
+use rules::plan::SubTask;
 
 use super::layout::StateFolder;
 use super::lock::Lock;

@@ -18,7 +18,7 @@ use rules::engine::{
     AuditEvidence, AuditReport, Effect, Fact, FileFact, OperatorInput, RunPhase, State, StopCause, TurnFiles,
     may_be_made, outcome,
 };
-use rules::mission::{RunOptions, read_delegations};
+use rules::plan::{RunOptions, read_delegations};
 
 use super::event_line::{event_line, is_routine};
 use world::{

@@ -22,15 +22,16 @@ use sources::{File, Sources};
 /// What each figure may be at most; what is not listed must be 0. Whoever makes a figure smaller lowers its ceiling. Who
 /// must raise one says in the commit message why.
 const CEILINGS: &[(&str, usize)] = &[
-    ("tokens: all", 883_140),
-    ("tokens: core", 536_997),
-    ("tokens: edges", 345_082),
+    ("tokens: all", 882_200),
+    ("tokens: core", 536_600),
+    ("tokens: edges", 344_537),
     ("largest circle of imports: agents", 5),
     ("largest circle of imports: cli", 2),
     ("largest circle of imports: domain", 7),
     ("largest circle of imports: engine", 4),
     ("largest circle of imports: judging", 5),
-    ("largest circle of imports: mission", 7),
+    ("largest circle of imports: mission", 5),
+    ("largest circle of imports: plan", 7),
     ("largest circle of imports: report", 9),
     ("largest circle of imports: runtime", 6),
     ("largest circle of imports: store", 3),
@@ -49,7 +50,7 @@ const CORE: [&str; 8] =
     ["agents", "engine", "executor", "judging", "review", "runtime", "store", "supervisor"];
 
 /// The modules that are read and written by users.
-const EDGES: [&str; 4] = ["cli", "domain", "mission", "report"];
+const EDGES: [&str; 5] = ["cli", "domain", "mission", "plan", "report"];
 
 /// Modules that have no place in the order of imports.
 const UNRANKED: [&str; 3] = ["lib", "main", "test_clock"];

@@ -8,6 +8,7 @@
 //! | `engine` | what happens next: facts to events, events to state, and what is to be done about them |
 //! | `judging` | how good something is: reading verdicts, joining them, choosing who may give them |
 //! | `mission` | the mission document, what is wrong with it, and the plan made from it |
+//! | `plan` | the plan that is made from a validated mission, in the form that the engine works on |
 //!
 //! Comments cite the rules that the code follows: "semantics, section 5", or "section 5" alone, is that section of
 //! `docs/design/semantics.md`.
@@ -85,3 +86,4 @@ pub mod domain;
 pub mod engine;
 pub mod judging;
 pub mod mission;
+pub mod plan;

@@ -5,8 +5,8 @@ use wiremock::matchers::{body_partial_json, header, method, path};
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
 use super::*;
-use rules::mission::AgentPlan;
 use rules::mission::model::{Adapter, Agent};
+use rules::plan::AgentPlan;
 
 pub(crate) const KEY: &str = "sk-very-secret";
 

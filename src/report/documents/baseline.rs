@@ -5,13 +5,12 @@ use minijinja::{Error, context};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::report::style::TextLayout;
-use crate::report::templates::render;
+use crate::report::screens::{style::TextLayout, templates::render};
 use rules::domain::{BeforeWork, OutcomeClass, TaskId};
 use rules::engine::State;
 use rules::judging::baseline_checks::{BaselineCheck, CheckPlace, is_wanted, items, wrongly_green};
-use rules::mission::Plan;
 use rules::mission::model::{BeforeRule, Check};
+use rules::plan::Plan;
 
 /// What the checks of a mission say before any work on it: `quorum plan --baseline`.
 #[derive(Serialize, JsonSchema)]

@@ -13,8 +13,7 @@ use rules::judging::calibration::{
 };
 use rules::mission::model::Consensus;
 
-use crate::report::style::TextLayout;
-use crate::report::templates::render;
+use crate::report::screens::{style::TextLayout, templates::render};
 
 /// Judges and panels held against people: `quorum calibrate`.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -3,11 +3,13 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::report::text;
-use crate::report::view::{RunView, SeverityCounts};
+use crate::report::{
+    folds::view::{RunView, SeverityCounts},
+    screens::text,
+};
 use rules::domain::{FailureMode, Status};
 use rules::engine::{RunPhase, State, TaskState};
-use rules::mission::Part;
+use rules::plan::Part;
 
 /// How many tasks are what.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]

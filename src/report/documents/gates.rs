@@ -6,8 +6,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::fields;
-use crate::report::style::{Role, TextLayout};
-use crate::report::text::sanitize;
+use crate::report::screens::{
+    style::{Role, TextLayout},
+    text::sanitize,
+};
 use rules::domain::{GateId, Points, RunId};
 use rules::engine::{GateStanding, State, gate_view};
 

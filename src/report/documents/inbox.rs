@@ -7,9 +7,10 @@ use serde::Serialize;
 use serde_with::skip_serializing_none;
 
 use super::waits::{RequestRow, Wait, requests, waits};
-use crate::report::style::TextLayout;
-use crate::report::templates::render;
-use crate::report::view::RunView;
+use crate::report::{
+    folds::view::RunView,
+    screens::{style::TextLayout, templates::render},
+};
 use rules::domain::RunId;
 use rules::engine::State;
 

@@ -7,9 +7,9 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::fields;
-use crate::report::style::TextLayout;
-use crate::report::templates::render;
-use crate::report::view::RunView;
+use crate::report::folds::view::RunView;
+use crate::report::screens::style::TextLayout;
+use crate::report::screens::templates::render;
 use crate::runtime::said_by_answer;
 use rules::domain::{Answer, Cause, FailureClass, OutcomeClass, Status, TaskId, Timestamp};
 use rules::engine::{AskEvent, AskReply, Event, TaskEvent};

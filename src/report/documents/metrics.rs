@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::report::style::{Role, TextLayout};
-use crate::report::text::{number, sanitize, width};
+use crate::report::screens::{
+    style::{Role, TextLayout},
+    text::{number, sanitize, width},
+};
 use rules::domain::RunId;
 
 /// How tasks, agents and the mission of a run did: `quorum metrics`. Scores are on the scale 1 to 5, points are what all other figures are in, 0 to 100.

@@ -30,7 +30,7 @@ mod baseline;
 pub mod calibration;
 pub mod commands;
 mod counts;
-mod diff;
+pub(super) mod diff;
 mod events;
 mod fields;
 mod gates;

@@ -8,8 +8,10 @@ use crate::runtime::{Comparison, Decision, Reading, Replay};
 use rules::domain::{OutcomeClass, RunId};
 
 use super::fields;
-use crate::report::style::{Role, TextLayout};
-use crate::report::text::{columns, sanitize};
+use crate::report::screens::{
+    style::{Role, TextLayout},
+    text::{columns, sanitize},
+};
 
 /// Judgements of a run, derived again: `quorum review --replay`.
 #[derive(Serialize, JsonSchema)]

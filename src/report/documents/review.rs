@@ -9,8 +9,7 @@ use super::fields;
 use super::reviews::{CriterionRow, ReviewRow};
 use super::run::RunDocument;
 use super::task::DimensionRow;
-use crate::report::style::TextLayout;
-use crate::report::templates::render;
+use crate::report::screens::{style::TextLayout, templates::render};
 use rules::domain::{Finding, OutcomeClass, Points, TaskId};
 
 /// What a review of work came to that no run did: `quorum review`.

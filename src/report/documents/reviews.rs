@@ -9,8 +9,10 @@ use serde_with::skip_serializing_none;
 use rules::domain::{AgentId, Cause, DimensionScore, Finding, Points, Stage, TaskId, Verdict};
 use rules::engine::{StageReport, State};
 
-use crate::report::further_stages::{judge_of, stage_name};
-use crate::report::view::{RunView, SeatDimension, SeatView};
+use crate::report::folds::{
+    further_stages::{judge_of, stage_name},
+    view::{RunView, SeatDimension, SeatView},
+};
 
 /// The review of one reviewer, stage or person.
 #[skip_serializing_none]

@@ -15,13 +15,17 @@ use super::fields;
 use super::gates::GateRow;
 use super::task::TaskRow;
 use super::waits::{HoldRow, RequestRow, Wait, requests, waits};
-use crate::report::budget::ceiling_words;
-use crate::report::rank::{Rank, rank, worst_first};
-use crate::report::view::RunView;
+use crate::report::{
+    folds::{
+        rank::{Rank, rank, worst_first},
+        view::RunView,
+    },
+    vocabulary::budget::ceiling_words,
+};
 use rules::domain::{Millis, Money, OutcomeClass, Points, RunId, TaskId, Timestamp};
 use rules::engine::{self, AuditStanding, GateStanding, Outcome, RunPhase, State};
-use rules::mission::BarrierKind;
 use rules::mission::model::{FinalChecks, Review};
+use rules::plan::BarrierKind;
 
 worded! {
     /// Where a run stands as seen from outside: `state` of the document.

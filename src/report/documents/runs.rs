@@ -11,9 +11,13 @@ use rules::domain::{Millis, OutcomeClass, RunId, Timestamp};
 use rules::engine::State;
 
 use super::{Counts, RunState, fields};
-use crate::report::style::{Role, TextLayout};
-use crate::report::text::{columns, count, elapsed, sanitize};
-use crate::report::view::RunView;
+use crate::report::{
+    folds::view::RunView,
+    screens::{
+        style::{Role, TextLayout},
+        text::{columns, count, elapsed, sanitize},
+    },
+};
 
 /// One run of a list.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]

@@ -12,17 +12,21 @@ use super::reviews::ReviewRow;
 use super::run::Usage;
 use super::waits::Wait;
 use super::{NOT_TAKEN, fields};
-use crate::report::findings::FindingRow;
-use crate::report::further_stages::at_work;
-use crate::report::rank::{Rank, rank};
-use crate::report::text::sanitize;
-use crate::report::view::{AttemptView, FailureView, RunView};
+use crate::report::{
+    folds::{
+        findings::FindingRow,
+        further_stages::at_work,
+        rank::{Rank, rank},
+        view::{AttemptView, FailureView, RunView},
+    },
+    screens::text::sanitize,
+};
 use rules::domain::{
     AttemptKind, Bar, BarOrigin, Cause, DimensionScore, Edge, FailureClass, FailureMode, Phase, Points,
     QualityFlag, Status, TaskId, Timestamp, Verdict,
 };
 use rules::engine::{Mark, Prerequisite, StageReport, State, nothing_to_do};
-use rules::mission::Part;
+use rules::plan::Part;
 
 /// The state of one task.
 #[skip_serializing_none]

@@ -6,13 +6,17 @@ use serde_with::skip_serializing_none;
 
 use super::diff::DiffRow;
 use super::{NOT_TAKEN, fields};
-use crate::report::ids::{ApprovalId, RequestId};
-use crate::report::style::Style;
-use crate::report::text::{against_bar, sanitize, time_of_day};
-use crate::report::view::RunView;
+use crate::report::{
+    folds::view::RunView,
+    screens::{
+        style::Style,
+        text::{against_bar, sanitize, time_of_day},
+    },
+    vocabulary::ids::{ApprovalId, RequestId},
+};
 use rules::domain::{BarrierId, GateId, HoldOwner, QualityFlag, RunId, TaskId, Timestamp, WaitingReason};
 use rules::engine::{BarrierStage, BelowBar, DeferralReason, State, gate_view};
-use rules::mission::{BarrierKind, BarrierPlan, Part};
+use rules::plan::{BarrierKind, BarrierPlan, Part};
 
 /// Something that a run waits for: a person's word, or a moment.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]

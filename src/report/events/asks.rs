@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::report::ids::task_key;
+use crate::report::vocabulary::ids::task_key;
 use rules::domain::{AgentId, Answer, AskId, GradeGiven, Probe, Purpose, TaskId, Timestamp};
 use rules::engine::{AskEvent, AskReply};
 use rules::mission::model::Remedy;

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::report::ids::{ApprovalId, task_key};
-use crate::report::view::{AttemptView, RunView};
+use crate::report::{
+    folds::view::{AttemptView, RunView},
+    vocabulary::ids::{ApprovalId, task_key},
+};
 use rules::domain::{AgentId, AttemptKind, HoldOwner, TaskId, Timestamp, TurnId};
 use rules::engine::{Event, MissionChange, NoticeEvent, RunEvent, RunStarted, TaskEvent, TurnEvent};
-use rules::mission::{Addition, Part, Plan, migrate_plan};
+use rules::plan::{Addition, Part, Plan, migrate_plan};
 
 use super::PublicEvent;
 use super::holds::OpenHolds;

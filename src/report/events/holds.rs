@@ -6,10 +6,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::report::ids::task_key;
+use crate::report::vocabulary::ids::task_key;
 use rules::domain::{BarrierId, Cause, HoldOwner, StageKey, Status, TaskId, Timestamp, WaitingReason};
 use rules::engine::{DeferralReason, Event, HoldEvent, RunEvent, TaskEvent};
-use rules::mission::BarrierKind;
+use rules::plan::BarrierKind;
 
 use super::expander::{EventExpander, NamedPayload};
 use super::payload::{Payload, payload};

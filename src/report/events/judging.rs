@@ -10,8 +10,8 @@ use rules::engine::{
 };
 use rules::engine::{Mark, RunWork};
 use rules::judging::baseline_checks::items;
-use rules::mission::Requirement;
 use rules::mission::model::{Check, CommandCheck};
+use rules::plan::Requirement;
 
 use super::expander::{EventExpander, NamedPayload};
 

@@ -4,7 +4,7 @@
 use rules::domain::{Status, TaskId};
 use rules::engine::{ESCALATE_AFTER, Event, REPLAN_AFTER, Round, RunEvent, TaskEvent, stall};
 use rules::mission::model::CoordinationMiddleware;
-use rules::mission::{Part, Plan};
+use rules::plan::{Part, Plan};
 
 use super::expander::NamedPayload;
 use super::payload::{Payload, payload};

@@ -9,7 +9,6 @@
 //! | `asks` | what is told of calls to agents that are asked |
 //! | `expander` | records of the engine become public events, one by one |
 //! | `holds` | holds under their public names: checkpoints, delays, what keeps a task |
-//! | `human` | one line per event for people: `quorum events` on a terminal |
 //! | `judging` | what is told of judging: commands, files, verdicts |
 //! | `ledgers` | the ledgers of coordination: what is planned, and what a wave brought (17) |
 //! | `names` | the public events of an event of the engine: what they are called, what they say, what they mean |
@@ -23,7 +22,6 @@
 mod asks;
 mod expander;
 mod holds;
-mod human;
 mod judging;
 mod ledgers;
 mod names;
@@ -35,8 +33,8 @@ mod work;
 mod worktrees;
 
 pub use super::documents::PublicEvent;
+pub use crate::report::screens::events::human_line;
 pub use expander::EventExpander;
-pub use human::human_line;
 pub(super) use ledgers::no_progress;
 pub(super) use names::HAPPENINGS;
 pub(super) use payload::stop_cause;

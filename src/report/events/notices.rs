@@ -1,9 +1,9 @@
 //! Public names and keys of what happens to notifications and dead letters.
 
-use crate::report::ids::{notification_id, task_key};
+use crate::report::vocabulary::ids::{notification_id, task_key};
 use rules::domain::Timestamp;
 use rules::engine::NoticeEvent;
-use rules::mission::Plan;
+use rules::plan::Plan;
 
 use super::expander::NamedPayload;
 use super::payload::{Payload, payload};

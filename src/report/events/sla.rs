@@ -1,6 +1,6 @@
 //! Public names and payloads of deadlines.
 
-use crate::report::ids::task_key;
+use crate::report::vocabulary::ids::task_key;
 use rules::domain::Timestamp;
 use rules::engine::{DeadlineEvent, DeadlineStep};
 

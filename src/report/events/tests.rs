@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::*;
 use crate::report::testing::{Mission, SCREENS, START, Scene, assert_fits, eventful, play_eventful};
-use crate::report::words::find;
+use crate::report::vocabulary::words::find;
 use rules::domain::{
     FailureClass, Millis, OutcomeClass, Purpose, Stage, StageKey, Status, TaskId, TurnId, Verdict,
 };
@@ -18,7 +18,7 @@ use rules::engine::{
     AskEvent, AskReply, BudgetEvent, DependencyStep, Event, GateEvent, HoldEvent, Job, NoticeEvent, Prompt,
     RunEvent, TaskEvent, TurnEnd, TurnEvent, TurnUpdate, WorkEvent,
 };
-use rules::mission::{BarrierKind, BarrierPlan, Part};
+use rules::plan::{BarrierKind, BarrierPlan, Part};
 
 /// All variants. The match has no catch-all: a new variant does not compile until it has a name and a sample here.
 fn variant(event: &Event) -> &'static str {

@@ -6,10 +6,14 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
-use crate::report::budget::footer_words;
-use crate::report::documents::skipped;
-use crate::report::style::{Role, TextLayout};
-use crate::report::text::{clock, elapsed, fit, sanitize, width};
+use crate::report::{
+    documents::skipped,
+    screens::{
+        style::{Role, TextLayout},
+        text::{clock, elapsed, fit, sanitize, width},
+    },
+    vocabulary::budget::footer_words,
+};
 use rules::domain::{Millis, RunId, Status, TaskId, Timestamp};
 use rules::engine::{Event, ProcessRef, State};
 

@@ -13,12 +13,14 @@ mod task;
 mod verdict;
 mod waits;
 
-use crate::report::style::{Role, Symbols, TextLayout};
-use crate::report::text::{count, elapsed, sanitize, sanitize_line, seconds, short, width};
+use crate::report::screens::{
+    style::{Role, Symbols, TextLayout},
+    text::{count, elapsed, sanitize, sanitize_line, seconds, short, width},
+};
 use rules::domain::{Millis, QualityFlag, RunId, TaskId, Timestamp};
 use rules::engine::{Event, GateEvent, NoticeEvent, State};
-use rules::mission::TaskPlan;
 use rules::mission::model::Review;
+use rules::plan::TaskPlan;
 
 use super::live::Live;
 use super::verb::Verb;

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use crate::report::style::TextLayout;
+use crate::report::screens::style::TextLayout;
 use crate::test_clock::scaled;
 use rules::domain::{Millis, RunId, Timestamp};
 use rules::engine::{Event, RunEvent, State};

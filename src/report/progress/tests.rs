@@ -7,7 +7,7 @@ use indicatif::{ProgressDrawTarget, TermLike};
 
 use super::bar::shown::bottom;
 use super::*;
-use crate::report::style::{Style, TextLayout};
+use crate::report::screens::style::{Style, TextLayout};
 use crate::report::testing::{Mission, SCREENS, Scene, assert_fits, eventful, play_eventful, run_id};
 use rules::engine::StopCause;
 
@@ -221,7 +221,7 @@ fn what_an_earlier_session_left_under_way_is_named_too() {
         .stopped(StopCause::Interrupted);
     scene
         .after(3600)
-        .input(&rules::engine::Fact::resume(rules::mission::RunOptions::default()));
+        .input(&rules::engine::Fact::resume(rules::plan::RunOptions::default()));
     let mut out = Vec::new();
     let mut progress = Plain::new(&mut out, run_id(), TextLayout::default());
     let resumed = scene.records.last().unwrap();

@@ -1,7 +1,6 @@
 //! What `-v` adds: where agents are, how each turn and check ended, what every reviewer answered.
 
-use crate::report::style::Role;
-use crate::report::text::seconds;
+use crate::report::screens::{style::Role, text::seconds};
 use rules::domain::{Answer, DimensionScore, Purpose, SeatPlace, TaskId, TurnId};
 use rules::engine::{
     AskEvent, AskReply, CheckResult, Event, Exit, FileFact, Job, JobEnd, ReplyRef, RunEvent, State,

@@ -31,8 +31,10 @@ use super::server::{ServerError, check, connect, is_passing, team_key};
 use super::worker::{CarriedActivity, Place};
 use crate::executor::command::GRACE;
 use crate::executor::error::WorkError;
-use crate::runtime::isolation::worktrees::exchange::{CarriedName, CommitId, GitExchange};
-use crate::runtime::session::signals::SessionSignals;
+use crate::runtime::{
+    isolation::worktrees::exchange::{CarriedName, CommitId, GitExchange},
+    session::signals::SessionSignals,
+};
 use crate::store::host;
 use rules::domain::{Millis, OutcomeClass};
 use rules::engine::StopCause;

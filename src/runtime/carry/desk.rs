@@ -23,8 +23,7 @@ use super::form::queue_name;
 use super::server::connect;
 use super::worker::worker_runtime;
 use crate::locked;
-use crate::runtime::recovery::origin::operator_key;
-use crate::runtime::work::context::WorkContext;
+use crate::runtime::{recovery::origin::operator_key, work::context::WorkContext};
 use crate::store::host;
 use rules::domain::{RunId, Timestamp};
 

@@ -17,7 +17,7 @@ use crate::executor::command::CommandJob;
 use crate::runtime::isolation::worktrees::exchange::CarriedName;
 use crate::store::OperatorKey;
 use rules::domain::{Millis, RunId};
-use rules::mission::Confinement;
+use rules::plan::Confinement;
 use supervisor::ChildExit;
 
 /// The number of this form. It stands in the name of every queue, so that no worker is handed a job that it cannot read.

@@ -38,13 +38,17 @@ use crate::agents::secrets::{Secrets, own_variable, own_variables};
 use crate::executor::command::{CommandJob, CommandOutputs, GRACE};
 use crate::executor::error::WorkError;
 use crate::executor::runner::{CommandOwner, EndedCommand, UnreadExit};
-use crate::runtime::isolation::confinement::Confiner;
-use crate::runtime::isolation::worktrees::exchange::{CarriedFile, CheckedOut, CommitId, GitExchange};
-use crate::runtime::session::signals::SessionSignals;
+use crate::runtime::{
+    isolation::{
+        confinement::Confiner,
+        worktrees::exchange::{CarriedFile, CheckedOut, CommitId, GitExchange},
+    },
+    session::signals::SessionSignals,
+};
 use crate::store::{HOSTED, OperatorKey, folder_of_user, host};
 use rules::domain::{TaskId, TurnId};
-use rules::mission::Confinement;
 use rules::mission::model::Sandbox;
+use rules::plan::Confinement;
 use supervisor::{Access, ChildExit, MountPlan};
 
 /// How often it is tried to hand files back, and the pause between.

@@ -15,7 +15,8 @@ use crate::executor::error::WorkError;
 use crate::executor::runner::{CommandOwner, CommandRequest};
 use crate::store::{OperatorKey, RunFolder, StateFolder};
 use rules::domain::{AgentId, TaskId, TurnId};
-use rules::mission::{Confinement, Plan, presets};
+use rules::mission::presets;
+use rules::plan::{Confinement, Plan};
 use supervisor::{Access, MountPlan, resolve};
 
 use super::git::{folders_of, lenders};

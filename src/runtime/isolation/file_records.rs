@@ -13,7 +13,7 @@ use crate::store::RunFolder;
 use rules::domain::TaskId;
 use rules::engine::FileRef;
 use rules::judging::tests_changed::{self, TestPatterns, TouchedTests};
-use rules::mission::Plan;
+use rules::plan::Plan;
 use supervisor::files;
 
 use super::protection::canonical;

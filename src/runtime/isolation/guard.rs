@@ -6,13 +6,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::executor::error::WorkError;
-use crate::runtime::work::at_work::{Activity, Presence};
-use crate::runtime::work::context::{Undone, WorkContext, blocking};
+use crate::runtime::work::{
+    at_work::{Activity, Presence},
+    context::{Undone, WorkContext, blocking},
+};
 use crate::test_clock::scaled;
 use rules::domain::TaskId;
 use rules::engine::{Fact, VoidedStage, WorkId};
 use rules::judging::protected::named_by_judging;
-use rules::mission::Plan;
+use rules::plan::Plan;
 
 use super::protection::{Compared, SeenFiles};
 

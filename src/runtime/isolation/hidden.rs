@@ -11,8 +11,9 @@ use crate::executor::command::CommandJob;
 use rules::domain::TaskId;
 use rules::engine::State;
 use rules::judging::protected::named_by_hidden;
+use rules::mission::first_line;
 use rules::mission::model::Check;
-use rules::mission::{Confinement, HiddenFiles, Plan, RunOptions, first_line};
+use rules::plan::{Confinement, HiddenFiles, Plan, RunOptions};
 
 use super::git::folders_of;
 use super::protection::{ReadBefore, canonical, real};

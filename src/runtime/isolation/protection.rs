@@ -32,10 +32,9 @@ use crate::review::file_changes::{
 use rules::domain::{AgentId, Digest, TaskId};
 use rules::engine::{ProtectedFiles, State, judging_agents};
 use rules::judging::protected::plain;
-use rules::mission::{Plan, RunOptions, SubTask};
+use rules::plan::{Plan, RunOptions, SubTask};
 
-use crate::runtime::outside::settings_files::NAME as SETTINGS;
-use crate::runtime::recovery::moved::recorded;
+use crate::runtime::{outside::settings_files::NAME as SETTINGS, recovery::moved::recorded};
 
 use file_marks::{adopt, differs, digest_of, name_on_record, of_record, targets};
 pub use file_marks::{canonical, real};

@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::review::file_changes::{Guarded, Scope};
 use rules::domain::TaskId;
 use rules::engine::State;
-use rules::mission::RunOptions;
+use rules::plan::RunOptions;
 
 use super::protection::{ReadBefore, canonical, named_scripts, protected_scopes, real};
 

@@ -16,13 +16,15 @@ use rules::domain::{TaskId, TurnId};
 use rules::engine::{Committed, Fact, FileRef, FileSnapshot, State, TurnFiles};
 use rules::judging::evidence_rules::{is_written_enough, watched};
 use rules::judging::tests_changed::{self, TestPatterns};
-use rules::mission::{Plan, SubTask};
+use rules::plan::{Plan, SubTask};
 
 use super::file_records::{FileRecord, carried, cut, folders, read_record, tests_of, touched};
 use super::protection::{Protection, SeenFiles, protected_scopes};
 use super::worktrees::{NotCommitted, Worktrees};
-use crate::runtime::work::at_work::{Activity, Presence};
-use crate::runtime::work::context::{Undone, WorkContext, blocking};
+use crate::runtime::work::{
+    at_work::{Activity, Presence},
+    context::{Undone, WorkContext, blocking},
+};
 
 /// The largest record that is read back.
 const LARGEST_RECORD: u64 = 64 * 1024 * 1024;

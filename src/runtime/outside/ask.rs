@@ -12,11 +12,13 @@ use crate::review::stored_reply::{CUT_SHORT, LARGEST_REPLY};
 use crate::test_clock::scaled;
 use rules::domain::FailureClass;
 use rules::engine::{AskFailure, FailedTry, Retry, Tries, WorkKind, policy};
-use rules::mission::{AgentPlan, Rules};
+use rules::plan::{AgentPlan, Rules};
 
-use crate::runtime::work::agent_backends::Backend;
-use crate::runtime::work::model_turn::review_timeout;
-use crate::runtime::work::reply::{self, ask_failure, failed_here, failed_model, no_reply, unasked};
+use crate::runtime::work::{
+    agent_backends::Backend,
+    model_turn::review_timeout,
+    reply::{self, ask_failure, failed_here, failed_model, no_reply, unasked},
+};
 
 /// A question to an agent outside a session.
 pub struct Question<'a> {

@@ -21,14 +21,17 @@ use rules::domain::{AgentId, Digest, Purpose, SeatPlace, Timestamp, undated};
 use rules::engine::WorkKind;
 use rules::judging::calibration::ReviewerView;
 use rules::judging::parser::{Quoted, parse_scores};
+use rules::mission::first_line;
 use rules::mission::model::Adapter;
-use rules::mission::{AgentPlan, Plan, Rules, first_line};
+use rules::plan::{AgentPlan, Plan, Rules};
 
 use supervisor::files::no_links::scratch_folder;
 
 use super::ask::{Question, Replied};
-use crate::runtime::work::agent_backends::{Backend, EnvironmentProblem, backend_of};
-use crate::runtime::work::model_turn::review_timeout;
+use crate::runtime::work::{
+    agent_backends::{Backend, EnvironmentProblem, backend_of},
+    model_turn::review_timeout,
+};
 
 /// The prompt for a reviewer; `unread` is why the first reply could not be read.
 fn question_about(piece: &ReviewerView, unread: Option<&str>) -> JudgePrompt {

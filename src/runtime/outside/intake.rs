@@ -10,8 +10,7 @@ use rules::engine::{State, WorkKind};
 use supervisor::files::no_links::scratch_folder;
 
 use super::ask::Question;
-use crate::runtime::work::agent_backends::backend_of;
-use crate::runtime::work::model_turn::review_timeout;
+use crate::runtime::work::{agent_backends::backend_of, model_turn::review_timeout};
 
 /// Asks an agent of the run's mission and waits for its reply.
 ///

@@ -13,12 +13,15 @@ use rules::engine::{
     RunPhase, State, TaskEvent, Timer,
 };
 
-use crate::runtime::recovery::origin::{code_of_word, operator_key};
-use crate::runtime::recovery::recover::{RecoverError, Recovered, recover};
-use crate::runtime::recovery::supervision::{self, NoWord};
-use crate::runtime::session::entry::{Due, Entry};
-use crate::runtime::work::dead_letters::file_all;
-use crate::runtime::work::scan;
+use crate::runtime::{
+    recovery::{
+        origin::{code_of_word, operator_key},
+        recover::{RecoverError, Recovered, recover},
+        supervision::{self, NoWord},
+    },
+    session::entry::{Due, Entry},
+    work::{dead_letters::file_all, scan},
+};
 
 /// Why a run could not be told.
 #[derive(Debug, thiserror::Error)]

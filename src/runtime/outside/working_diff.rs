@@ -8,8 +8,10 @@ use crate::executor::error::WorkError;
 use rules::mission::model::Worktree;
 use supervisor::files::no_links::scratch_folder;
 
-use crate::runtime::isolation::git::{Configuration, Git, borrow, entries, refused};
-use crate::runtime::isolation::unfit_for_git::odd_file;
+use crate::runtime::isolation::{
+    git::{Configuration, Git, borrow, entries, refused},
+    unfit_for_git::odd_file,
+};
 
 /// A difference, and what of it is not shown.
 pub struct WorkingDiff {

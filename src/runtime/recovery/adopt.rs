@@ -14,7 +14,9 @@ use crate::store::RunFolder;
 use rules::domain::{TaskId, TurnId};
 use rules::engine::{Event, ProcessRef, RunEvent, State, SupervisorRef, TurnEvent, TurnUpdate};
 #[cfg(any(feature = "temporal", test))]
-use rules::mission::{Plan, model::AgentMiddleware};
+use rules::mission::model::AgentMiddleware;
+#[cfg(any(feature = "temporal", test))]
+use rules::plan::Plan;
 use supervisor::{ExitRecord, Handle, Holding, NotFound, ProcessIdentity};
 
 use super::recover::Recovered;

@@ -6,9 +6,8 @@ use std::sync::Arc;
 use crate::store::{Record, RunFolder};
 use rules::domain::Digest;
 use rules::engine::{Event, Fact, RunEvent, RunStarted};
-use rules::mission::{
-    self, LONGEST_MISSION, Plan, PlanStep, Report, RunOptions, Source, compile, migrate_plan,
-};
+use rules::mission::{self, LONGEST_MISSION, Report, Source};
+use rules::plan::{Plan, PlanStep, RunOptions, compile, migrate_plan};
 use supervisor::files::read_regular;
 
 use super::recover::{RecoverError, layers_of};

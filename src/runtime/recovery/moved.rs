@@ -9,7 +9,7 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::store::{RunFolder, StateFolder};
 use rules::engine::{RunStarted, State};
-use rules::mission::RunOptions;
+use rules::plan::RunOptions;
 
 /// The folder in which a state folder lies, without links on the way.
 pub fn state_base(folder: &StateFolder) -> Option<PathBuf> {

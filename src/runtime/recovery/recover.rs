@@ -8,7 +8,8 @@ use rules::domain::{OutcomeClass, RunId, Timestamp};
 use rules::engine::{
     self, Concern, Event, FORMAT, Fact, RunEvent, RunStarted, State, SupervisorRef, TaskEvent,
 };
-use rules::mission::{ConfigLayer, Layers, Report, RunOptions, Source, load_config};
+use rules::mission::{ConfigLayer, Layers, Report, Source, load_config};
+use rules::plan::RunOptions;
 
 use super::adopt::Left;
 use super::missions::Missions;

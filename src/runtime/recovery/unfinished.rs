@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use crate::store::{OperatorKey, RunFolder, Snapshot, StateFolder};
 use rules::domain::RunId;
-use rules::mission::Plan;
+use rules::plan::Plan;
 
 use super::origin::operator_key;
 use super::recover::{RecoverError, recover};

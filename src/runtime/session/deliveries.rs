@@ -4,8 +4,10 @@ use tokio::task::{AbortHandle, JoinHandle};
 
 use rules::engine::Fact;
 
-use crate::runtime::work::context::WorkContext;
-use crate::runtime::work::dead_letters::{due_letters, try_again};
+use crate::runtime::work::{
+    context::WorkContext,
+    dead_letters::{due_letters, try_again},
+};
 
 /// The deliveries of a session.
 #[derive(Default)]

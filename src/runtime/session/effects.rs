@@ -18,17 +18,21 @@ use super::deliveries::Deliveries;
 use super::error::RunError;
 use super::orders::Orders;
 use super::processes::{SessionProcesses, interrupt};
-use crate::runtime::isolation::protection::{Protection, ReadBefore};
-use crate::runtime::recovery::adopt::Adopted;
 #[cfg(any(feature = "temporal", test))]
 use crate::runtime::work::carried;
-use crate::runtime::work::context::{Undone, WorkContext, blocking};
-use crate::runtime::work::dead_letters::filed;
-use crate::runtime::work::notices::deliver;
-use crate::runtime::work::turn::turn;
-use crate::runtime::work::turn_order::Worker;
-use crate::runtime::work::upstream::Remembered;
-use crate::runtime::work::worker_prompt;
+use crate::runtime::{
+    isolation::protection::{Protection, ReadBefore},
+    recovery::adopt::Adopted,
+    work::{
+        context::{Undone, WorkContext, blocking},
+        dead_letters::filed,
+        notices::deliver,
+        turn::turn,
+        turn_order::Worker,
+        upstream::Remembered,
+        worker_prompt,
+    },
+};
 
 /// The key of a command that has ended, which no other has.
 const ENDED: u64 = 0;

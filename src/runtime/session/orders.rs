@@ -10,20 +10,26 @@ use crate::executor::runner::CommandOwner;
 use crate::executor::task_command::TaskCommands;
 use rules::domain::{AgentId, AskId, DeadLetter, FailureClass, Millis, Purpose, TaskId, TurnId};
 use rules::engine::{Dialog, Effect, Fact, Job, State, asks_what_it_said};
-use rules::mission::ApproverPlan;
+use rules::plan::ApproverPlan;
 
-use crate::runtime::isolation::confinement::Confiner;
-use crate::runtime::isolation::watch::{NotedFiles, record_before_turn};
-use crate::runtime::work::agent_backends::Backend;
-use crate::runtime::work::context::{
-    AskOrder, JobOrder, Undone, WorkContext, blocking, not_reachable, refused,
+use crate::runtime::{
+    isolation::{
+        confinement::Confiner,
+        watch::{NotedFiles, record_before_turn},
+    },
+    work::{
+        agent_backends::Backend,
+        ask, audit, baseline,
+        context::{AskOrder, JobOrder, Undone, WorkContext, blocking, not_reachable, refused},
+        dead_letters::letter_of,
+        further_stages::stage,
+        jobs,
+        notices::document,
+        scan, test_looks,
+        turn_order::{ModelWorker, TurnOrder, Worker},
+        worker_prompt::PromptOrder,
+    },
 };
-use crate::runtime::work::dead_letters::letter_of;
-use crate::runtime::work::further_stages::stage;
-use crate::runtime::work::notices::document;
-use crate::runtime::work::turn_order::{ModelWorker, TurnOrder, Worker};
-use crate::runtime::work::worker_prompt::PromptOrder;
-use crate::runtime::work::{ask, audit, baseline, jobs, scan, test_looks};
 
 /// A piece of work that has been given all that it needs, and has not begun.
 pub type OrderedWork = Pin<Box<dyn Future<Output = Result<Fact, Undone>> + Send>>;

@@ -15,11 +15,11 @@ use rules::engine::{Fact, ProcessRef, State, SupervisorRef, TurnEnd, TurnUpdate,
 use supervisor::{SupervisorCommand, SupervisorEvent};
 
 use super::error::RunError;
-use crate::runtime::isolation::confinement::Confiner;
-use crate::runtime::isolation::hidden;
-use crate::runtime::recovery::adopt::Left;
-use crate::runtime::work::at_work::AtWork;
-use crate::runtime::work::context::WorkContext;
+use crate::runtime::{
+    isolation::{confinement::Confiner, hidden},
+    recovery::adopt::Left,
+    work::{at_work::AtWork, context::WorkContext},
+};
 
 /// How many signs of life may be missing.
 const SIGNS_MISSED: u32 = 5;

@@ -14,9 +14,11 @@ use rules::engine::{Event, FORMAT, RunEvent, State, TaskEvent};
 use rules::mission::LONGEST_MISSION;
 use supervisor::files::read_regular;
 
-use crate::runtime::recovery::adopt::Left;
-use crate::runtime::recovery::moved;
-use crate::runtime::recovery::origin::{CheckedOrigin, RunOrigin, operator_key};
+use crate::runtime::recovery::{
+    adopt::Left,
+    moved,
+    origin::{CheckedOrigin, RunOrigin, operator_key},
+};
 
 /// A journal shorter than this, in bytes, is folded faster than a snapshot is worth.
 const SHORTEST_TAIL: u64 = 1024 * 1024;

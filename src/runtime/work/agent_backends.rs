@@ -16,9 +16,10 @@ use crate::executor::error::WorkError;
 use crate::store::NOT_UTF8;
 use rules::domain::AgentId;
 use rules::judging::protected::judging_commands;
+use rules::mission::first_line;
 use rules::mission::model::{AdapterKind, CommandLine};
 use rules::mission::shell_line::needs_bash;
-use rules::mission::{AgentPlan, Plan, first_line};
+use rules::plan::{AgentPlan, Plan};
 
 use super::login::{passed_to, require_login};
 
@@ -337,7 +338,9 @@ pub fn backend_of(agent: &AgentPlan, folder: &Path, network: &Network) -> Result
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rules::mission::{Layers, RunOptions, Source, compile, load};
+    use rules::mission::load;
+    use rules::mission::{Layers, Source};
+    use rules::plan::{RunOptions, compile};
 
     /// The first agent of a mission, whose `agents` are this.
     fn agent(agents: &str) -> AgentPlan {

@@ -28,7 +28,7 @@ use crate::store::AskFile;
 use rules::domain::{Answer, AskId, FailureClass, Millis, Purpose, Timestamp};
 use rules::engine::{AskFailure, AskReply, Fact, ReplyRef, TaskState, Usage, WorkId, prior_points};
 use rules::judging::parser::Quoted;
-use rules::mission::Panel;
+use rules::plan::Panel;
 
 use super::agent_backends::{AgentsWithoutTools, Backend};
 use super::context::{AskOrder, Undone, WorkContext, blocking};

@@ -11,7 +11,7 @@ use crate::executor::program_watch::ProgramWatch;
 use crate::executor::runner::{CommandOwner, Runner};
 use rules::domain::{Millis, TaskId, TurnId};
 use rules::judging::protected::own_targets;
-use rules::mission::Plan;
+use rules::plan::Plan;
 
 /// What is done for a task as long as its presence lives.
 #[derive(Debug, Clone, Copy, PartialEq)]

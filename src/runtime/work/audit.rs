@@ -18,8 +18,8 @@ use crate::review::evidence;
 use crate::store::SpoolName;
 use rules::domain::TaskId;
 use rules::engine::{AuditEvidence, AuditReport, AuditedWork, CheckResult, Fact, FileFact, Looks};
-use rules::mission::Plan;
 use rules::mission::model::Check;
+use rules::plan::Plan;
 
 use super::context::{Undone, WorkContext, blocking};
 use super::folder_setup::FolderUse;

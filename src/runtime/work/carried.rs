@@ -15,18 +15,21 @@ use crate::executor::command::{CommandJob, GRACE};
 use crate::executor::error::WorkError;
 use crate::executor::runner::EndedCommand;
 use crate::executor::task_command::TaskCommands;
-use crate::runtime::carry::form::{
-    CHILD_WORD, COMMAND, CarriedCommand, CarriedEnd, CarriedOutcome, CarriedReport, CarriedRequest, MESSAGES,
-    RESULT, activity_id,
+use crate::runtime::{
+    carry::form::{
+        CHILD_WORD, COMMAND, CarriedCommand, CarriedEnd, CarriedOutcome, CarriedReport, CarriedRequest,
+        MESSAGES, RESULT, activity_id,
+    },
+    isolation::{
+        worktrees::exchange::{CarriedFile, CarriedFiles, CarriedName, CommitId, GitExchange},
+        worktrees::{NotCommitted, Worktrees},
+    },
 };
-use crate::runtime::isolation::worktrees::exchange::{
-    CarriedFile, CarriedFiles, CarriedName, CommitId, GitExchange,
-};
-use crate::runtime::isolation::worktrees::{NotCommitted, Worktrees};
 use crate::store::{RunFolder, SpoolName};
 use rules::domain::{AgentId, Digest, FailureClass, Millis, TaskId, TurnId};
 use rules::engine::{Deferral, Exit, Fact, TurnEnd};
-use rules::mission::{Plan, model::AgentMiddleware};
+use rules::mission::model::AgentMiddleware;
+use rules::plan::Plan;
 use supervisor::ChildExit;
 use supervisor::files::{if_there, read_regular, remove_all, replace_file};
 

@@ -22,7 +22,7 @@ use crate::executor::task_command::{CommandWork, TaskCommands};
 use crate::store::{SpoolName, StateFolder};
 use rules::domain::{AskId, Millis, RunId, StageKey, TaskId, TurnId};
 use rules::engine::simulation::{options, plan_of};
-use rules::mission::{Plan, RunOptions};
+use rules::plan::{Plan, RunOptions};
 
 /// The variable whose value stands for a key: who plays tests is sure to have it.
 const KEY: &str = "PATH";

@@ -10,12 +10,11 @@ use tokio::task::AbortHandle;
 use crate::executor::error::WorkError;
 use crate::executor::runner::Commands;
 use crate::executor::task_command::TaskCommands;
-use crate::runtime::isolation::protection::Protection;
-use crate::runtime::isolation::worktrees::Worktrees;
+use crate::runtime::isolation::{protection::Protection, worktrees::Worktrees};
 use crate::store::{AskFile, RunFolder, SpoolName};
 use rules::domain::{AgentId, AskId, FailureClass, Purpose, TurnId};
 use rules::engine::{Effect, Fact, Job, TaskState};
-use rules::mission::Plan;
+use rules::plan::Plan;
 use supervisor::SupervisorCommand;
 
 use super::agent_backends::AgentBackends;

@@ -15,7 +15,7 @@ use crate::executor::with_commands::with_commands;
 use crate::store::{DeadLetters, RunFolder, StateFileError, StateFolder};
 use rules::domain::{DeadLetter, FailureClass, LetterStatus, RunId, Timestamp};
 use rules::engine::{Event, Fact, FailedOperation, NoticeEvent, Notices, Operation};
-use rules::mission::Plan;
+use rules::plan::Plan;
 
 use super::agent_backends::channel_of;
 use super::context::{Undone, WorkContext, blocking};

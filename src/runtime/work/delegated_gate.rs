@@ -10,7 +10,7 @@ use rules::domain::TaskId;
 use rules::engine::Fact;
 use rules::judging::protected::paths_in;
 use rules::mission::model::{ToolKind, ToolPolicy};
-use rules::mission::{Plan, SubTask, read_delegations};
+use rules::plan::{Plan, SubTask, read_delegations};
 
 use super::context::WorkContext;
 

@@ -7,11 +7,10 @@ use crate::review::checks::failure;
 use crate::store::SpoolName;
 use rules::domain::TaskId;
 use rules::engine::Committed;
-use rules::mission::Plan;
+use rules::plan::Plan;
 
 use super::context::{WorkContext, blocking};
-use crate::runtime::isolation::git::refused;
-use crate::runtime::isolation::worktrees::Worktrees;
+use crate::runtime::isolation::{git::refused, worktrees::Worktrees};
 
 /// The purpose of a folder.
 #[derive(Debug, Clone, Copy, PartialEq)]

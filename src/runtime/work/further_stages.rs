@@ -16,7 +16,7 @@ use crate::review::prompt::{JudgePrompt, ReviewedWork};
 use crate::store::SpoolName;
 use rules::domain::{Answer, FindingsReport, StageKey, TaskId, TurnId};
 use rules::engine::{JobEnd, TaskState};
-use rules::mission::{Plan, StageJudge, StagePlan, TaskPlan};
+use rules::plan::{Plan, StageJudge, StagePlan, TaskPlan};
 
 use super::context::{JobOrder, WorkContext, blocking};
 use super::review_context::Case;

@@ -4,8 +4,8 @@
 use std::path::PathBuf;
 
 use crate::executor::error::WorkError;
-use rules::mission::AgentPlan;
 use rules::mission::model::Login;
+use rules::plan::AgentPlan;
 
 /// Variables that are passed on to every program that a preset starts: how it reaches the network, whose certificates it
 /// trusts, who it works for, and where that keeps its files.

@@ -6,8 +6,8 @@ use rules::engine::Exit;
 use rules::judging::assumption::{broken, last_lines};
 use rules::judging::authority::cues;
 use rules::judging::drift::drift;
-use rules::mission::Plan;
 use rules::mission::model::{AgentMiddleware, CoordinationMiddleware, ToolPolicy, Tools};
+use rules::plan::Plan;
 
 /// The part of a prompt that tells an agent to weigh words of authority in it.
 const WEIGH: &str = "

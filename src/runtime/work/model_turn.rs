@@ -7,7 +7,7 @@ use crate::executor::task_command::TaskCommands;
 use crate::store::SpoolName;
 use rules::domain::{FailureClass, Millis, Timestamp, TurnId};
 use rules::engine::{Exit, Fact, TurnEnd, Usage};
-use rules::mission::AgentPlan;
+use rules::plan::AgentPlan;
 
 use super::agent_messages::detected;
 use super::context::{WorkContext, blocking, jitter, not_reachable};

@@ -19,7 +19,7 @@ use crate::executor::runner::{CommandOwner, Commands};
 use crate::test_clock::scaled;
 use rules::domain::{FailureClass, FailureMode, HoldOwner, Points, RunId, Timestamp, WaitingReason};
 use rules::engine::{Notice, Topic, Undelivered};
-use rules::mission::Plan;
+use rules::plan::Plan;
 use supervisor::files;
 use supervisor::files::no_links;
 

@@ -14,8 +14,8 @@ use crate::executor::task_command::TaskCommands;
 use crate::store::SpoolName;
 use rules::domain::{Digest, FailureClass, Millis, Money, TaskId, TurnId};
 use rules::engine::{Asked, Exit, Fact, SessionRef, ToolCalls, TurnEnd, Usage};
-use rules::mission::Plan;
 use rules::mission::model::{CommandLine, Field, Preset};
+use rules::plan::Plan;
 use supervisor::ChildExit;
 
 use super::agent_messages::{self, TurnMessages};

@@ -24,8 +24,9 @@ use rules::engine::{
 use rules::judging::baseline_checks::{CheckPlace, items};
 use rules::judging::evidence_rules::is_file_task;
 use rules::judging::parser::Quoted;
+use rules::mission::char_start;
 use rules::mission::model::Check;
-use rules::mission::{Origin, Plan, TaskPlan, char_start};
+use rules::plan::{Origin, Plan, TaskPlan};
 
 /// How much of a file is looked through for verdicts that are not the reviewer's, in bytes.
 const LARGEST_QUOTED: u64 = 1024 * 1024;

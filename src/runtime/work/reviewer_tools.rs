@@ -27,7 +27,7 @@ use crate::store::AskFile;
 use rules::domain::{AgentId, FailureClass, TaskId};
 use rules::engine::{ToolLedgerRef, Usage, Used};
 use rules::judging::parser::Quoted;
-use rules::mission::Plan;
+use rules::plan::Plan;
 
 use super::agent_backends::AgentsWithoutTools;
 use super::context::{AskOrder, blocking};

@@ -10,7 +10,7 @@ use rules::domain::{TaskId, TurnId};
 use rules::engine::{AfterScan, FileFact, Job, JobEnd, OutputRefs};
 use rules::judging::heuristic::named_files;
 use rules::judging::hollow::hollow;
-use rules::mission::Plan;
+use rules::plan::Plan;
 
 use super::context::{JobOrder, WorkContext, blocking};
 use super::folder_setup::FolderUse;

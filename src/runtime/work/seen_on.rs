@@ -7,7 +7,7 @@ use tokio::sync::Mutex;
 
 use rules::domain::{BeforeWork, Digest};
 use rules::engine::{Baseline, BaselineResult};
-use rules::mission::TaskPlan;
+use rules::plan::TaskPlan;
 
 /// Checks that were looked at, by the digest of each. Whoever looks holds them, so that nobody looks beside.
 type Shared = Arc<Mutex<BTreeMap<Digest, BaselineResult>>>;

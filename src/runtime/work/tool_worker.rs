@@ -27,8 +27,8 @@ use crate::review::file_changes::Guarded;
 use crate::store::{RunFolder, SpoolName};
 use rules::domain::{FailureClass, Millis, Timestamp, TurnId};
 use rules::engine::{Asked, Exit, Fact, FailedTool, TurnEnd};
-use rules::mission::Plan;
 use rules::mission::model::{AgentMiddleware, ToolKind};
+use rules::plan::Plan;
 use serde_json::Value;
 use supervisor::MountPlan;
 

@@ -22,8 +22,7 @@ use super::turn_watch::watched;
 #[cfg(any(feature = "temporal", test))]
 use super::{agent_messages::TurnMessages, carried};
 use super::{echo, model_turn, tool_worker};
-use crate::runtime::isolation::protection::PROGRAMS;
-use crate::runtime::isolation::watch::TurnBaseline;
+use crate::runtime::isolation::{protection::PROGRAMS, watch::TurnBaseline};
 
 /// How many children may take each other's place for one turn in one session. Where each is killed, another one helps as little.
 #[cfg(any(feature = "temporal", test))]

@@ -9,8 +9,7 @@ use crate::agents::preset::CommandAgent;
 use crate::agents::transport::Transport;
 use crate::executor::runner::UnreadExit;
 use crate::executor::task_command::TaskCommands;
-use crate::runtime::isolation::protection::SeenFiles;
-use crate::runtime::isolation::watch::NotedFiles;
+use crate::runtime::isolation::{protection::SeenFiles, watch::NotedFiles};
 use rules::domain::{Digest, Millis, TurnId};
 use supervisor::MountPlan;
 

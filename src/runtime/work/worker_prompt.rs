@@ -16,7 +16,7 @@ use crate::review::fence::{TextExcerpt, fence, fence_excerpt};
 use crate::store::SpoolName;
 use rules::judging::tests_changed;
 use rules::mission::model::Check;
-use rules::mission::{Plan, Requirement, Route, StageJudge};
+use rules::plan::{Plan, Requirement, Route, StageJudge};
 
 use super::context::WorkContext;
 use super::middleware;

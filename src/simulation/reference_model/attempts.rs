@@ -5,8 +5,8 @@ use rules::domain::{
 };
 use rules::engine::{DeferralReason, Merged, State, Way};
 use rules::judging::baseline_checks::{BaselineCheck, CheckPlace, items};
-use rules::mission::Part;
 use rules::mission::model::Adapter;
+use rules::plan::Part;
 
 use super::judges::{Expected, expected};
 use super::{ReferenceModel, Standing};

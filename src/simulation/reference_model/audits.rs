@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rules::domain::{AttemptKind, Cause, Edge, FailureMode, Status, TaskId, Verdict};
 use rules::engine::{AuditReport, Event, FileFact, Looks, StageReport, State, TaskEvent};
-use rules::mission::Part;
 use rules::mission::model::{FinalChecks, Isolation};
+use rules::plan::Part;
 
 use super::{ReferenceModel, Seen};
 

@@ -2,7 +2,8 @@
 
 use rules::domain::{FailureMode, OutcomeClass, Status, TaskId};
 use rules::engine::{DeadlineEvent, DeadlineStep, Event, RunEvent, State, TaskEvent, TurnEvent};
-use rules::mission::{Deadline, Part};
+use rules::mission::Deadline;
+use rules::plan::Part;
 
 use super::ReferenceModel;
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use rules::domain::{FailureMode, Status, TaskId};
 use rules::engine::{Event, MissionChange, State, Way, apply};
 use rules::mission::model::{CoordinationMiddleware, OnExhausted};
-use rules::mission::{Addition, Part, Plan, migrate_plan};
+use rules::plan::{Addition, Part, Plan, migrate_plan};
 
 use super::{ReferenceModel, Seen, Standing};
 

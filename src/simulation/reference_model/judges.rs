@@ -2,9 +2,9 @@
 
 use rules::domain::{AgentId, TaskId};
 use rules::engine::State;
-use rules::mission::Requirement;
-use rules::mission::eligibility::{named, reviewers};
 use rules::mission::model::{Adapter, Review};
+use rules::plan::Requirement;
+use rules::plan::eligibility::{named, reviewers};
 
 /// The judges of the work.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -5,7 +5,7 @@ use rules::domain::{
 };
 use rules::engine::Mark;
 use rules::engine::{DeferralReason, GateResult, StageReport, State, StopCause};
-use rules::mission::{BarrierKind, Part};
+use rules::plan::{BarrierKind, Part};
 
 use super::judges::{Expected, expected};
 use super::{ReferenceModel, Seen, Standing};

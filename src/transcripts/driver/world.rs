@@ -6,7 +6,7 @@ use rules::domain::{
 };
 use rules::engine::simulation::{Response, good, options};
 use rules::engine::{Asked, Command, Effect, Job, State};
-use rules::mission::{ApproverPlan, RunOptions};
+use rules::plan::{ApproverPlan, RunOptions};
 
 use super::Says;
 

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
 use crate::domain::TaskId;
-use crate::mission::{FilesIn, TaskPlan};
+use crate::plan::{FilesIn, TaskPlan};
 
 use super::event_payload::{CheckResult, FileFact, FileRef};
 

@@ -3,7 +3,7 @@
 
 use crate::domain::{BeforeWork, Millis, TaskId};
 use crate::judging::baseline_checks::{BaselineCheck, Weighed, is_wanted, items};
-use crate::mission::{Extent, ListOf, TaskPlan};
+use crate::plan::{Extent, ListOf, TaskPlan};
 
 use super::baseline_results::{Baseline, BaselineResult};
 use super::state::{State, TaskState};

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use crate::domain::{AgentId, BarrierId, GateId, Status, TaskId};
 use crate::engine::quality_flag::Mark;
-use crate::mission::{BarrierPlan, Part, Plan, TaskPlan, migrate_plan};
+use crate::plan::{BarrierPlan, Part, Plan, TaskPlan, migrate_plan};
 
 use super::apply::leave_order;
 use super::left_out::{self, all_left};

@@ -11,7 +11,7 @@ use crate::domain::{
 };
 use crate::engine::quality_flag::Mark;
 use crate::judging::tests_changed::TouchedTests;
-use crate::mission::RunOptions;
+use crate::plan::RunOptions;
 
 /// The part of a damaged journal that was kept, and the part that was not.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -9,7 +9,7 @@ use crate::domain::{
     AgentId, Answer, AskId, BrokenAssumption, Digest, FailureClass, Millis, Purpose, TaskId, Timestamp,
     TurnId,
 };
-use crate::mission::{Plan, RunOptions, SubTask};
+use crate::plan::{Plan, RunOptions, SubTask};
 
 use super::audit::AuditReport;
 use super::event::{AskEvent, Concern, Event, RunEvent, TaskEvent, TurnEvent, WorkEvent};

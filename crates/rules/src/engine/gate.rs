@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use crate::domain::{GateId, Points};
-use crate::mission::Part;
+use crate::plan::Part;
 
 use super::decide::evaluate_gate;
 use super::state::State;

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use crate::domain::TaskId;
-use crate::mission::{Addition, Origin, Part};
+use crate::plan::{Addition, Origin, Part};
 
 use super::apply::{failed_dependencies_are_due, leave_order};
 use super::prerequisite::{look, withdrawn};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::domain::{StageKey, TaskId, Timestamp};
-use crate::mission::Plan;
+use crate::plan::Plan;
 
 use super::event_payload::{Deferral, DeferralReason};
 use super::state::{Attempt, Course, Lifecycle, State, TaskState};

@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 
 use crate::domain::{AgentId, FailureClass, Millis, Money, TaskId, Timestamp, TurnId};
-use crate::mission::Plan;
 use crate::mission::model::Adapter;
+use crate::plan::Plan;
 
 use super::event::{AskEvent, BudgetEvent, Ceiling, Event, TurnEvent};
 use super::event_payload::{ToolLedgerRef, Usage, add_known};

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::domain::{Edge, Status, TaskId};
-use crate::mission::{Part, Plan};
+use crate::plan::{Part, Plan};
 
 use super::apply::{arm, became_terminal, failed_dependencies_are_due, no_longer_terminal};
 use super::fixups::DependencyState;

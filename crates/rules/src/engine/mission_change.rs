@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{Digest, GateId, TaskId};
-use crate::mission::Plan;
+use crate::plan::Plan;
 
 /// A changed mission that a person accepted. Ids are those of the new plan, which keeps the old ones.
 #[derive(Debug, Clone, Serialize, Deserialize)]

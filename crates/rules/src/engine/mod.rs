@@ -171,7 +171,7 @@ pub fn not_asked(
 }
 
 /// Why a run cannot have this task, in words; `None` where it can (section 16).
-pub fn cannot_add(state: &State, task: &crate::mission::SubTask) -> Option<String> {
+pub fn cannot_add(state: &State, task: &crate::plan::SubTask) -> Option<String> {
     decide::scope(&state.plan, task).err()
 }
 

@@ -14,7 +14,7 @@ use crate::domain::{
     AgentId, BarrierId, FailureClass, FailureMode, GateId, OutcomeClass, Points, TaskId, Timestamp, TurnId,
     WaitingReason,
 };
-use crate::mission::Plan;
+use crate::plan::Plan;
 
 use super::work::retry::Tries;
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
 use crate::domain::{GateId, HoldOwner, TaskId};
-use crate::mission::SubTask;
+use crate::plan::SubTask;
 
 /// An operator's command, as it is queued and as it is decided about.
 #[skip_serializing_none]

@@ -32,7 +32,9 @@ use crate::engine::{
     SupervisorRef, ToolCalls, TurnEnd, TurnFiles, Undelivered, Usage, apply, decide, effects, legal_only,
     may_be_made, pending_effects, prior_points,
 };
-use crate::mission::{Layers, Plan, RunOptions, Source, SubTask, compile, load};
+use crate::mission::load;
+use crate::mission::{Layers, Source};
+use crate::plan::{Plan, RunOptions, SubTask, compile};
 
 pub use inputs::inputs;
 pub use inputs::{report_of, silence};

@@ -29,7 +29,8 @@ use std::sync::Arc;
 use crate::domain::{
     AgentId, BarrierId, FailureMode, GateId, HoldOwner, Points, Status, TaskId, Timestamp, TurnId,
 };
-use crate::mission::{BarrierKind, Deadline, FilesIn, Plan, RunOptions};
+use crate::mission::Deadline;
+use crate::plan::{BarrierKind, FilesIn, Plan, RunOptions};
 
 use super::audit::Audit;
 use super::deadline::Deadlines;

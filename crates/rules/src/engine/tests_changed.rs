@@ -3,8 +3,8 @@
 
 use crate::domain::{BeforeWork, Digest, TaskId};
 use crate::judging::tests_changed::{TouchedTests, is_wanted};
-use crate::mission::Plan;
 use crate::mission::model::TaskType;
+use crate::plan::Plan;
 
 use super::baseline_results::BaselineResult;
 use super::state::{FileSnapshot, FirstNoted, State, TaskState};

@@ -9,7 +9,7 @@ use serde::ser::{self, Serialize};
 
 use crate::domain::TaskId;
 use crate::judging::baseline_checks::items;
-use crate::mission::{Plan, migrate_plan};
+use crate::plan::{Plan, migrate_plan};
 
 use super::audit::AuditEvidence;
 use super::event::{Event, RunEvent, TurnEvent, WorkEvent};

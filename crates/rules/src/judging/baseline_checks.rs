@@ -3,7 +3,7 @@
 
 use crate::domain::{BeforeWork, Digest, StageKey, TaskId};
 use crate::mission::model::{BeforeRule, Check, TaskType};
-use crate::mission::{Extent, FinishCommand, ListOf, Plan, Requirement, StageJudge, StagePlan, TaskPlan};
+use crate::plan::{Extent, FinishCommand, ListOf, Plan, Requirement, StageJudge, StagePlan, TaskPlan};
 
 use super::heuristic;
 

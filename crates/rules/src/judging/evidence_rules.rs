@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::domain::{Finding, Points, Severity, TaskId};
 use crate::mission::model::TaskType;
-use crate::mission::{Plan, TaskPlan};
+use crate::plan::{Plan, TaskPlan};
 
 use super::write_intent::asked_files;
 
@@ -230,7 +230,7 @@ mod tests {
         let source = crate::mission::Source::new("mission.yaml", yaml.as_str());
         let loaded = crate::mission::load(&source, &crate::mission::Layers::default());
         let mission = loaded.unwrap_or_else(|_| panic!("{yaml}")).mission;
-        crate::mission::compile(mission, &crate::mission::RunOptions::default())
+        crate::plan::compile(mission, &crate::plan::RunOptions::default())
     }
 
     const COMMAND: &str = "run: [x]";

@@ -2,7 +2,7 @@
 //!
 //! Everything here is pure: no I/O, no clock, no randomness. *When* a judge is asked is the engine's business, *asking*
 //! it is done in `review`; here is only what a reply says, what several replies say together, and what plain facts say
-//! without any judge. *Who* may judge is part of the plan (`mission/eligibility.rs`).
+//! without any judge. *Who* may judge is part of the plan (`plan/eligibility.rs`).
 //!
 //! | file | what |
 //! |---|---|

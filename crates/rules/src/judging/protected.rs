@@ -9,7 +9,7 @@ use crate::domain::{AgentId, TaskId};
 use crate::mission::check_words::{is_test, judging_words};
 use crate::mission::model::{Check, CommandLine};
 use crate::mission::shell_line::{ShellWord, simple_commands};
-use crate::mission::{ApproverPlan, Plan, Requirement, StagePlan};
+use crate::plan::{ApproverPlan, Plan, Requirement, StagePlan};
 
 use super::heuristic::named_commands;
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::domain::TaskId;
 use crate::mission::model::{Check, TaskType};
 use crate::mission::paths::{place_in, readings};
-use crate::mission::{Extent, Plan};
+use crate::plan::{Extent, Plan};
 
 use super::baseline_checks::{BaselineCheck, CheckPlace, each};
 

@@ -100,7 +100,7 @@ pub fn check(when: &str) -> Result<(), Wrong> {
         None => Ok(()),
         Some(unknown) => Err(wrong(
             format!("the expression reads `{unknown}`, which does not exist"),
-            super::suggest::suggestion(&unknown, FIELDS, "it may read"),
+            super::file::suggest::suggestion(&unknown, FIELDS, "it may read"),
         )),
     }
 }
@@ -201,7 +201,7 @@ impl<'m> Conditions<'m> {
 #[cfg(test)]
 mod tests_of_conditions {
     use super::*;
-    use crate::mission::keys::Named;
+    use crate::mission::file::keys::Named;
     use crate::mission::model::Agent;
 
     fn holds(when: &str) -> Result<bool, ConditionError> {

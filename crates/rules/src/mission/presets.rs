@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
-use super::keys::{Named, Value};
+use super::file::keys::{Named, Value};
 use super::model::{Agent, CommandLine, Loads, Preset};
 
 /// The file of each preset, by the adapter's name.

@@ -5,11 +5,11 @@ use serde::Serialize;
 
 use crate::report::documents::fields;
 use rules::domain::TaskId;
-use rules::mission::Plan;
 use rules::mission::model::{
     Agent, AgentChain, AgentHook, AgentMiddleware, Around, CoordinationChain, CoordinationHook,
     CoordinationMiddleware,
 };
+use rules::plan::Plan;
 
 /// The name of the step that runs once the plan is made, named or not: the warnings that `validate` and `run`
 /// print.

@@ -3,18 +3,13 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `graph` | the plan as a drawing: DOT for Graphviz, Mermaid for Markdown |
-//! | `human` | the plan for people: waves, gates, and how much it can come to |
 //! | `middleware` | what is done around turns and around the whole graph (17) |
 
-mod graph;
-mod human;
 mod middleware;
 
 use middleware::{HookRow, MiddlewareRow};
 
-pub use graph::{dot, mermaid};
-pub use human::human;
+pub use crate::report::formats::plan_graph::{dot, mermaid};
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -24,15 +19,17 @@ use serde::Serialize;
 use serde_with::skip_serializing_none;
 
 use super::{EdgesRow, fields};
-use crate::report::budget::planned_words;
-use crate::report::forewarning::{GivenThreshold, forewarnings, loosened, unjudged};
-use crate::report::further_stages::{StepRow, judge_tools, step_rows};
+use crate::report::{
+    folds::further_stages::{StepRow, judge_tools, step_rows},
+    screens::forewarning::{GivenThreshold, forewarnings, loosened, unjudged},
+    vocabulary::budget::planned_words,
+};
 use rules::domain::{AgentId, BarOrigin, Points, TaskId};
 use rules::engine::{self, State};
-use rules::mission::eligibility::{self, Eligible, named};
-use rules::mission::independence::Dependence;
 use rules::mission::model::Tools;
-use rules::mission::{ApprovalPlan, ApproverPlan, BarrierKind, Judge, Part, Plan, waves};
+use rules::plan::eligibility::{self, Eligible, named};
+use rules::plan::independence::Dependence;
+use rules::plan::{ApprovalPlan, ApproverPlan, BarrierKind, Judge, Part, Plan, waves};
 
 /// A mission as it would run: `quorum plan`.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -56,7 +53,7 @@ pub struct PlanDocument<'a> {
     /// The titles of the tasks that may run at once, wave by wave.
     waves: Vec<Vec<&'a str>>,
     /// The tasks, in file order.
-    tasks: Vec<TaskRow<'a>>,
+    pub tasks: Vec<TaskRow<'a>>,
     /// The quality gates of the mission.
     gates: Vec<GateRow<'a>>,
     /// The checkpoints and delays of the mission.
@@ -130,7 +127,7 @@ struct AgentRow<'a> {
 #[skip_serializing_none]
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct TaskRow<'a> {
+pub struct TaskRow<'a> {
     /// The title of the task.
     title: &'a str,
     /// The name of the agent that does the task.
@@ -140,7 +137,7 @@ struct TaskRow<'a> {
     /// The queue of workers on other machines that its turns go to.
     queue: Option<&'a str>,
     /// The wave in which the task can start, from 1.
-    wave: u32,
+    pub wave: u32,
     /// The titles of its dependencies.
     depends_on: Vec<&'a str>,
     /// Checkpoints, delays and gates before it.

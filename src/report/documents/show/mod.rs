@@ -2,11 +2,6 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `human` | one task for people, attempt by attempt |
-
-mod human;
-
-pub use human::human;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -20,10 +15,10 @@ use rules::mission::model::{BeforeRule, Check};
 
 use super::reviews::{CriterionRow, ScoreRow, criterion_rows, share};
 use super::{AttemptRow, TaskRow, fields};
-use crate::report::history::{
-    AttemptHistory, CallHistory, CallStanding, TaskHistory, TurnHistory, TurnStanding,
+use crate::report::folds::{
+    history::{AttemptHistory, CallHistory, CallStanding, TaskHistory, TurnHistory, TurnStanding},
+    view::RunView,
 };
-use crate::report::view::RunView;
 
 /// A file of the run, with the beginning of what it says.
 #[derive(Debug, Clone, Serialize, JsonSchema)]

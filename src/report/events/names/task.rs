@@ -1,12 +1,16 @@
 //! The public events of what happens to the standing of a task. The names are one list, which has every event; what one
 //! says beside the task and its name stands in one of three matches, by subject.
 
-use crate::report::events::asks::probe_rows;
-use crate::report::events::expander::{EventExpander, NamedPayload};
-use crate::report::events::judging::flag_in;
-use crate::report::events::ledgers::no_progress;
-use crate::report::events::payload::{Payload, facts, payload};
-use crate::report::ids::task_key;
+use crate::report::{
+    events::{
+        asks::probe_rows,
+        expander::{EventExpander, NamedPayload},
+        judging::flag_in,
+        ledgers::no_progress,
+        payload::{Payload, facts, payload},
+    },
+    vocabulary::ids::task_key,
+};
 use rules::domain::{AttemptKind, Points, TaskId, Timestamp, WaitingReason};
 use rules::engine::{DeferralReason, DependencyStep, Event, HoldEvent, TaskEvent};
 

@@ -19,7 +19,7 @@ use rules::engine::{
 use rules::engine::{AskReply, LaterSession, Prompt, TurnEnd, TurnUpdate};
 use rules::engine::{Deferral, ProtectedFiles, TaskWork, VoidedStage};
 use rules::mission::model::TaskType;
-use rules::mission::{AddedTask, Addition, Origin, RunOptions, SubTask};
+use rules::plan::{AddedTask, Addition, Origin, RunOptions, SubTask};
 
 pub const TASK: TaskId = TaskId(0);
 pub fn turn() -> TurnId {

@@ -1,9 +1,13 @@
 //! The tables of work: which event of the engine is about which work, and what it is in its life.
 
-use crate::report::events::expander::EventExpander;
-use crate::report::events::notices::notice_details;
-use crate::report::events::payload::{Payload, payload};
-use crate::report::ids::task_key;
+use crate::report::{
+    events::{
+        expander::EventExpander,
+        notices::notice_details,
+        payload::{Payload, payload},
+    },
+    vocabulary::ids::task_key,
+};
 use rules::domain::{AskId, HoldOwner, Purpose, Stage, StageKey, TaskId, Timestamp, TurnId};
 use rules::engine::{
     AskEvent, AskReply, BudgetEvent, Event, HoldEvent, Job, NoticeEvent, RunEvent, RunWork, TaskEvent,

@@ -1,16 +1,16 @@
 //! What happens to the run as a whole.
 
-use crate::report::budget::ceiling_words;
-use crate::report::events::stop_cause;
-use crate::report::style::Role;
-use crate::report::text::count;
+use crate::report::{
+    events::stop_cause,
+    progress::verb::Verb,
+    screens::{style::Role, text::count},
+    vocabulary::budget::ceiling_words,
+};
 use rules::engine::{
     BudgetEvent, Concern, DeadlineEvent, DeadlineStep, MissionChange, RunEvent, RunWork, Salvaged, State,
     StopCause,
 };
-use rules::mission::{Origin, RunOptions};
-
-use crate::report::progress::verb::Verb;
+use rules::plan::{Origin, RunOptions};
 
 use super::{LineBuilder, ProgressLine, title};
 

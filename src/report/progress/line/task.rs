@@ -1,8 +1,6 @@
 //! What becomes of a task.
 
-use crate::report::events::no_progress;
-use crate::report::progress::verb::Verb;
-use crate::report::style::Role;
+use crate::report::{events::no_progress, progress::verb::Verb, screens::style::Role};
 use rules::domain::{Finding, TaskId};
 use rules::engine::{DependencyStep, State, TaskEvent, Way};
 

@@ -1,11 +1,14 @@
 //! What is said of work, and what becomes of it.
 
-use crate::report::documents::ProofRow;
-use crate::report::further_stages::stage_words;
-use crate::report::progress::live::RunningTask;
-use crate::report::progress::verb::Verb;
-use crate::report::style::Role;
-use crate::report::text::{against_bar, count, criteria_words, elapsed, sanitize};
+use crate::report::{
+    documents::ProofRow,
+    folds::further_stages::stage_words,
+    progress::{live::RunningTask, verb::Verb},
+    screens::{
+        style::Role,
+        text::{against_bar, count, criteria_words, elapsed, sanitize},
+    },
+};
 use rules::domain::{
     AgentId, Answer, AskId, AttemptKind, Cause, FailureMode, Points, Purpose, Stage, Status, TaskId, Verdict,
 };

@@ -1,13 +1,16 @@
 //! What waits: for its turn, for a person, for a time.
 
-use crate::report::ids::ApprovalId;
-use crate::report::style::Role;
-use crate::report::text::{seconds, time_of_day};
+use crate::report::{
+    progress::verb::Verb,
+    screens::{
+        style::Role,
+        text::{seconds, time_of_day},
+    },
+    vocabulary::ids::ApprovalId,
+};
 use rules::domain::{HoldOwner, Millis, RunId, Timestamp, TurnId, WaitingReason};
 use rules::engine::{Deferral, DeferralReason, HoldEvent, State, TurnEvent, TurnUpdate};
-use rules::mission::BarrierKind;
-
-use crate::report::progress::verb::Verb;
+use rules::plan::BarrierKind;
 
 use super::{LineBuilder, ProgressLine, title};
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::review::file_changes::{FileMarks, PathState, Stamp, changed_paths};
 use rules::domain::{Digest, TaskId};
 use rules::judging::protected::own_targets;
-use rules::mission::Plan;
+use rules::plan::Plan;
 
 /// Takes what is there for what must be there.
 pub fn adopt(baseline: &mut FileMarks, now: &FileMarks, path: &str) {

@@ -15,9 +15,10 @@ use super::{
 use crate::review::file_changes::{FileMarks, Guarded, PathState, Scope, changes, look};
 use rules::domain::{AgentId, Digest, TaskId};
 use rules::engine::{RunPhase, State};
+use rules::mission::expand;
 use rules::mission::model::{Agent, Preset};
 use rules::mission::presets::program_of;
-use rules::mission::{AgentPlan, Plan, RunOptions, expand};
+use rules::plan::{AgentPlan, Plan, RunOptions};
 
 /// How many files a warning names.
 const MOST_NAMED: usize = 3;

@@ -11,8 +11,9 @@ use rules::engine::{State, judging_agents};
 use rules::judging::protected::{judging_commands, plain};
 use rules::judging::tests_changed;
 use rules::mission::check_words::judging_files;
+use rules::mission::first_line;
 use rules::mission::model::Settings;
-use rules::mission::{Plan, RunOptions, first_line};
+use rules::plan::{Plan, RunOptions};
 
 /// Everything that the work of a run may not change: each path or pattern, seen from the mission's folder where it lies there,
 /// with the reason; and what is to be warned of. Blocks.

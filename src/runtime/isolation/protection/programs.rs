@@ -16,7 +16,7 @@ use crate::agents::command_line::path_variable;
 use crate::review::file_changes::changed_paths;
 use rules::engine::State;
 use rules::judging::protected::plain;
-use rules::mission::RunOptions;
+use rules::plan::RunOptions;
 use supervisor::{places, resolve};
 
 /// The number of links that the system follows on the way to one file.

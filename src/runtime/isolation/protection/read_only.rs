@@ -10,7 +10,7 @@ use super::{Group, PROGRAMS, Protection, protected_scopes, real, targets};
 use crate::review::file_changes::{Guarded, PathState, Scope};
 use rules::domain::TaskId;
 use rules::judging::protected::PROTECTED;
-use rules::mission::Plan;
+use rules::plan::Plan;
 
 /// The messages of systems and programs about a write that a mount refuses.
 const REFUSED: &str = "read-only file system|erofs|device or resource busy|ebusy";

@@ -14,7 +14,7 @@ use crate::executor::runner::CommandOwner;
 use crate::review::file_changes::{Guarded, Scope};
 use crate::store::RunFolder;
 use rules::domain::{Digest, TaskId};
-use rules::mission::{Confinement, Plan};
+use rules::plan::{Confinement, Plan};
 use supervisor::files::remove_all;
 
 /// The folder that builds leave for the next one.

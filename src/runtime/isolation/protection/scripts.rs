@@ -9,7 +9,7 @@ use crate::review::file_changes::{Scope, look};
 use crate::runtime::recovery::moved::recorded;
 use rules::engine::{RunPhase, State, judging_agents};
 use rules::judging::protected::{NamedPaths, named_by_judging, named_by_serving};
-use rules::mission::RunOptions;
+use rules::plan::RunOptions;
 
 /// How many scripts a run protects; what else its commands name is left to `protect`.
 const MOST_SCRIPTS: usize = 4_000;

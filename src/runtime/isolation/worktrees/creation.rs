@@ -9,7 +9,7 @@ use crate::executor::error::WorkError;
 use rules::domain::TaskId;
 use rules::engine::Committed;
 use rules::mission::model::Isolation;
-use rules::mission::{Origin, Plan};
+use rules::plan::{Origin, Plan};
 use supervisor::files;
 use supervisor::files::copy_file;
 use supervisor::files::no_links::remove_folder;

@@ -3,7 +3,7 @@
 use crate::executor::error::WorkError;
 use rules::domain::TaskId;
 use rules::engine::Commit;
-use rules::mission::Plan;
+use rules::plan::Plan;
 
 use crate::runtime::isolation::protection::Protection;
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use crate::executor::error::WorkError;
 use crate::executor::runner::CommandRequest;
-use rules::mission::HiddenFiles;
+use rules::plan::HiddenFiles;
 use supervisor::files;
 
 use super::creation::{copy, is_folder, make, remove, replace};

@@ -11,7 +11,7 @@ use crate::executor::error::WorkError;
 use rules::domain::TaskId;
 use rules::engine::Look;
 use rules::judging::tests_changed::{TestPatterns, TouchedTests};
-use rules::mission::Plan;
+use rules::plan::Plan;
 
 use super::Worktrees;
 use super::creation::{copy, exclude, make, remove};

@@ -9,7 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use crate::executor::error::WorkError;
 use rules::domain::TaskId;
 use rules::engine::{Commit, Committed, Merged};
-use rules::mission::Plan;
+use rules::plan::Plan;
 use supervisor::files::no_links::open_folders;
 
 use super::creation::{make, remove};
@@ -17,8 +17,7 @@ use super::difference::{APPEARED, Changed, CommittedWork, Difference, GONE, MOST
 use super::git::{Git, entries, failed, refused};
 use super::unmerged::{GITLINK, LINK, Together, Unmerged, age, how, invented, is_aged, leads_out};
 use super::{MAIN, START, Worktrees, base_ref, commit_ref};
-use crate::runtime::isolation::protection::Protection;
-use crate::runtime::isolation::unfit_for_git::odd_file;
+use crate::runtime::isolation::{protection::Protection, unfit_for_git::odd_file};
 
 /// The lines around a conflict in files that a merge of ours has written: each side is named by its commit.
 /// Attributes say how long they are.

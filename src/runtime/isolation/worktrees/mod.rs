@@ -30,7 +30,7 @@ use crate::executor::error::WorkError;
 use crate::store::RunFolder;
 use rules::domain::{Status, TaskId};
 use rules::engine::{self, FileFact, State};
-use rules::mission::{HiddenFiles, Plan};
+use rules::plan::{HiddenFiles, Plan};
 use supervisor::files;
 use supervisor::files::if_there;
 

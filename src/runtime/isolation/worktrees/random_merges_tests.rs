@@ -15,7 +15,7 @@ use crate::runtime::isolation::protection::Protection;
 use rules::engine::simulation::random::Random;
 use rules::engine::simulation::{options, plan_of};
 use rules::engine::{Commit, Committed, Merged};
-use rules::mission::RunOptions;
+use rules::plan::RunOptions;
 
 /// Pairs of a seed: they begin with the same files.
 const PAIRS: u32 = 8;

@@ -7,8 +7,9 @@ use std::process::Output;
 
 use crate::executor::error::WorkError;
 use rules::engine::Delivery;
+use rules::mission::first_line;
 use rules::mission::model::MergeInto;
-use rules::mission::{Plan, first_line};
+use rules::plan::Plan;
 use supervisor::files;
 use supervisor::files::if_there;
 

@@ -10,8 +10,10 @@ use crate::executor::spool::write_request;
 use crate::executor::task_command::CommandWork;
 use crate::review::judgement::Judgement;
 use crate::review::stored_reply::JudgeReply;
-use crate::runtime::work::context::{AskOrder, WorkContext, blocking};
-use crate::runtime::work::reply;
+use crate::runtime::work::{
+    context::{AskOrder, WorkContext, blocking},
+    reply,
+};
 use crate::store::AskFile;
 use rules::domain::Digest;
 use rules::engine::Fact;

@@ -6,8 +6,10 @@ use crate::executor::error::WorkError;
 use crate::executor::spool::{sealed, write};
 use crate::review::handoff::{Author, Handoff, HandoffContent};
 use crate::review::rubric::{self, AcceptanceCriteria};
-use crate::runtime::work::context::{AskOrder, WorkContext};
-use crate::runtime::work::review_context::{Judged, Material};
+use crate::runtime::work::{
+    context::{AskOrder, WorkContext},
+    review_context::{Judged, Material},
+};
 use crate::store::AskFile;
 use rules::domain::{Purpose, Timestamp};
 use rules::engine::Fact;

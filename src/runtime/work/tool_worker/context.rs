@@ -18,10 +18,12 @@ use crate::executor::runner::CommandOwner;
 use crate::executor::spool::read_ends;
 use crate::executor::task_command::{CommandWork, TaskCommands};
 use crate::review::fence::TextExcerpt;
-use crate::runtime::work::context::WorkContext;
-use crate::runtime::work::delegated_gate::handed_down;
-use crate::runtime::work::middleware::{self, LastMessage};
-use crate::runtime::work::tool_ledger::ToolLedger;
+use crate::runtime::work::{
+    context::WorkContext,
+    delegated_gate::handed_down,
+    middleware::{self, LastMessage},
+    tool_ledger::ToolLedger,
+};
 use crate::store::SpoolName;
 use rules::domain::{Digest, FailureClass, Millis, TurnId};
 use rules::engine::{Exit, Fact, FailedTool, ToolCalls, TurnUpdate};

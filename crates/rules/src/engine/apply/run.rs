@@ -8,8 +8,8 @@ use crate::engine::growth;
 use crate::engine::prerequisite::look;
 use crate::engine::state::{RunPhase, SessionState, State};
 use crate::engine::timers::Timer;
-use crate::mission::Confinement;
 use crate::mission::model::Sandbox;
+use crate::plan::Confinement;
 
 pub fn change(state: &mut State, event: &RunEvent) {
     match event {

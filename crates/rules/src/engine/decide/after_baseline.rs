@@ -8,8 +8,8 @@ use crate::engine::job::{Job, JobEnd};
 use crate::engine::state::{Hold, State};
 use crate::engine::voided::VoidedStage;
 use crate::judging::baseline_checks::{self, BaselineCheck, items, named};
-use crate::mission::Extent;
 use crate::mission::model::{BeforeRule, TaskType};
+use crate::plan::Extent;
 
 use super::draft::Draft;
 use super::{admission, holds};

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::domain::{AgentId, Status, TaskId};
 use crate::engine::stages::judges;
 use crate::engine::state::{RunPhase, State};
-use crate::mission::Extent;
+use crate::plan::Extent;
 
 /// The agents that a run would need: who works, and who would be asked to judge.
 pub fn agents_needed(state: &State) -> BTreeSet<AgentId> {

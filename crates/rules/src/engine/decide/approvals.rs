@@ -10,7 +10,7 @@ use crate::engine::job::{ApproverSaid, Job};
 use crate::engine::ledger::CallAdmission;
 use crate::engine::state::{Hold, Prerequisite, REJECTED, State, TaskState};
 use crate::engine::voided::VoidedStage;
-use crate::mission::{ApprovalPlan, ApproverPlan, Plan, TaskPlan};
+use crate::plan::{ApprovalPlan, ApproverPlan, Plan, TaskPlan};
 
 use super::admission::Work;
 use super::answers::{self, HoldCommand};

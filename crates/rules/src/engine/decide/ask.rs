@@ -12,8 +12,8 @@ use crate::engine::state::{Ask, State};
 use crate::engine::work::id::WorkId;
 use crate::engine::work::policy::{WorkKind, policy};
 use crate::engine::work::retry::{self, FailedTry, Retry};
-use crate::mission::eligibility::{candidates, independence};
-use crate::mission::independence::{Dependence, ModelIdentity};
+use crate::plan::eligibility::{candidates, independence};
+use crate::plan::independence::{Dependence, ModelIdentity};
 
 use super::approvals;
 use super::deferral;

@@ -12,8 +12,8 @@ use crate::engine::fact::Fact;
 use crate::engine::ledger::{CallAdmission, Ledger, decided, used_nothing};
 use crate::engine::state::State;
 use crate::engine::work::id::{TaskWork, WorkId};
-use crate::mission::Plan;
 use crate::mission::model::Adapter;
+use crate::plan::Plan;
 
 /// Fills in what calls cost, holds those without room, and starts the clock of a session.
 pub fn follow_up(

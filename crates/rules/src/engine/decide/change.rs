@@ -13,7 +13,7 @@ use crate::engine::mission_change::MissionChange;
 use crate::engine::quality_flag::Mark;
 use crate::engine::state::{State, TaskState};
 use crate::mission::model::{Agent, AgentMiddleware, Permissions};
-use crate::mission::{Judge, Part, Plan, Route, migrate_plan};
+use crate::plan::{Judge, Part, Plan, Route, migrate_plan};
 
 use super::redo::{built_on, withdraw, withdrawn};
 

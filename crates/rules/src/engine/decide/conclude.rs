@@ -12,9 +12,9 @@ use crate::engine::fact::TurnEnd;
 use crate::engine::quality_flag::Mark;
 use crate::engine::state::{Hold, TaskState};
 use crate::engine::work::policy::{WorkKind, policy};
-use crate::mission::eligibility::successor;
 use crate::mission::model::{CommandLine, OnExhausted};
-use crate::mission::{Judge, TaskPlan};
+use crate::plan::eligibility::successor;
+use crate::plan::{Judge, TaskPlan};
 
 use super::audit;
 use super::deferral;

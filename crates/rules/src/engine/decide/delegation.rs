@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::domain::{AgentId, QualityFlag, Status, TaskId, look_alike};
 use crate::engine::event::TaskEvent;
 use crate::engine::state::State;
-use crate::mission::{AddedTask, Origin, Part, Plan, SubTask};
+use crate::plan::{AddedTask, Origin, Part, Plan, SubTask};
 
 use super::draft::Draft;
 

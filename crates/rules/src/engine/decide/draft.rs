@@ -10,7 +10,7 @@ use crate::engine::job::Job;
 use crate::engine::stages::View;
 use crate::engine::state::{End, State, TaskState};
 use crate::mission::model::Check;
-use crate::mission::{AddedTask, Addition, Origin, Plan, TaskPlan};
+use crate::plan::{AddedTask, Addition, Origin, Plan, TaskPlan};
 
 #[derive(Clone)]
 pub struct Draft<'a> {

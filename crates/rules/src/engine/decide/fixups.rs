@@ -7,7 +7,7 @@
 use crate::domain::{QualityFlag, Status, TaskId};
 use crate::engine::event::{Event, RunEvent, TaskEvent};
 use crate::engine::state::State;
-use crate::mission::{AddedTask, Origin, Part, Plan};
+use crate::plan::{AddedTask, Origin, Part, Plan};
 
 use super::draft::Draft;
 use super::redo::from_the_start;

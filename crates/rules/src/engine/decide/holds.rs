@@ -7,7 +7,7 @@
 use crate::domain::{Phase, StageKey, Status, Timestamp, WaitingReason};
 use crate::engine::event::{Event, HoldEvent};
 use crate::engine::state::{End, Hold, State};
-use crate::mission::BarrierKind;
+use crate::plan::BarrierKind;
 
 use super::draft::Draft;
 

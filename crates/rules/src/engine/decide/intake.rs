@@ -4,7 +4,7 @@
 use crate::domain::{AgentId, TaskId, folded, invisible_in};
 use crate::engine::event::{Event, RunEvent};
 use crate::engine::state::State;
-use crate::mission::{AddedTask, Addition, Origin, Part, Plan, SubTask};
+use crate::plan::{AddedTask, Addition, Origin, Part, Plan, SubTask};
 
 /// The task that the run has for a request.
 pub fn task_of(plan: &Plan, request: &str) -> Option<TaskId> {

@@ -8,7 +8,7 @@ use crate::engine::event::{Event, GateEvent, MOST_AT_ONCE, RunEvent};
 use crate::engine::fact::OperatorInput;
 use crate::engine::operator_command::{Command, CommandResult};
 use crate::engine::state::{BarrierStage, BelowBar, RunPhase, State, TaskState};
-use crate::mission::{BarrierKind, Part};
+use crate::plan::{BarrierKind, Part};
 
 use super::answers::{self, HoldCommand};
 use super::draft::Draft;

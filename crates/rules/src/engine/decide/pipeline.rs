@@ -18,8 +18,8 @@ use crate::engine::stages::{self, Actor, Next, Request, Word};
 use crate::engine::state::{Ask, Judging, OpenStage, State};
 use crate::engine::work::policy::{WorkKind, policy};
 use crate::judging::heuristic::named_files;
-use crate::mission::StagePlan;
-use crate::mission::independence::Dependence;
+use crate::plan::StagePlan;
+use crate::plan::independence::Dependence;
 
 use super::draft::Draft;
 use super::{conclude, deferral, merge, outgoing, test_looks, verification_edges};

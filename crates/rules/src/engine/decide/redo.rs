@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::domain::{AttemptKind, Status, TaskId};
 use crate::engine::event::{Event, MOST_AT_ONCE, RunEvent, TaskEvent, TurnEvent};
 use crate::engine::state::State;
-use crate::mission::Plan;
+use crate::plan::Plan;
 
 use super::audit;
 use super::delegation::handed_down;

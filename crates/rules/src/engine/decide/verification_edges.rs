@@ -10,7 +10,7 @@ use crate::domain::{AttemptKind, Cause, Edge, FailureMode, StageKey, Status, Tas
 use crate::engine::event::{Event, TaskEvent};
 use crate::engine::left_out::leaving;
 use crate::engine::state::State;
-use crate::mission::Route;
+use crate::plan::Route;
 
 use super::conclude;
 use super::draft::Draft;

@@ -6,9 +6,9 @@ use crate::engine::stages::{judges, panel_rounds};
 use crate::engine::state::{Committed, State, TaskState};
 use crate::engine::work::policy::{WorkKind, policy};
 use crate::mission::model::OnExhausted;
-use crate::mission::{Judge, TaskPlan};
+use crate::plan::{Judge, TaskPlan};
 
-use crate::mission::eligibility::candidates;
+use crate::plan::eligibility::candidates;
 
 use super::conclude::allowed_attempt;
 

@@ -23,7 +23,7 @@ mod work;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{AskId, AttemptKind, GateId, HoldOwner, TaskId, TurnId};
-use crate::mission::PlanStep;
+use crate::plan::PlanStep;
 
 use super::deadline::DeadlineEvent;
 use super::event_payload::StageReport;

@@ -13,7 +13,7 @@ use crate::engine::fact::LaterSession;
 use crate::engine::merging::Delivery;
 use crate::engine::mission_change::MissionChange;
 use crate::engine::operator_command::CommandResult;
-use crate::mission::Addition;
+use crate::plan::Addition;
 
 /// An event of a run as a whole: of its sessions, its mission and tasks, its audits, or its operator.
 #[skip_serializing_none]

@@ -6,7 +6,7 @@ use crate::engine::event_payload::Commit;
 use crate::engine::merging::{Delivery, Merged};
 use crate::engine::{AskReply, BaselineResult, JobEnd, TurnUpdate};
 use crate::judging::baseline_checks::{BaselineCheck, items};
-use crate::mission::TaskPlan;
+use crate::plan::TaskPlan;
 
 /// What the world says when an effect comes to this end.
 pub fn inputs(state: &State, effect: &Effect, answer: &Response) -> Vec<Fact> {

@@ -8,7 +8,7 @@ use crate::domain::{
 };
 use crate::engine::{Asked, Effect, Job, TurnFiles};
 use crate::mission::model::{FinishGate, TaskType};
-use crate::mission::{RunOptions, SubTask};
+use crate::plan::{RunOptions, SubTask};
 
 use super::{Response, opinion, options, silence};
 

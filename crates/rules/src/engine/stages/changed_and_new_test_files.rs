@@ -9,8 +9,8 @@ use crate::engine::state::TaskState;
 use crate::engine::test_looks::{Look, Looked};
 use crate::engine::tests_changed::OldTests;
 use crate::judging::baseline_checks::{BaselineCheck, items};
-use crate::mission::Plan;
 use crate::mission::model::{BeforeRule, TaskType};
+use crate::plan::Plan;
 
 use super::checks::note_flaky;
 use super::proof;

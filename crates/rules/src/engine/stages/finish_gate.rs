@@ -9,7 +9,7 @@ use crate::engine::event_payload::CheckResult;
 use crate::engine::job::Job;
 use crate::engine::state::Known;
 use crate::judging::baseline_checks::{CheckPlace, items};
-use crate::mission::{FinishGatePlan, Requirement};
+use crate::plan::{FinishGatePlan, Requirement};
 
 use super::view::{Next, Request, View};
 

@@ -9,9 +9,9 @@
 use crate::domain::{AgentId, Cause, Finding, Purpose, SeatPlace, Severity, StageKey, TaskId, Verdict};
 use crate::engine::quality_flag::Mark;
 use crate::engine::state::{Seat, SeatState, State};
-use crate::mission::eligibility::{excluded, named};
 use crate::mission::model::Review;
-use crate::mission::{Judge, Plan};
+use crate::plan::eligibility::{excluded, named};
+use crate::plan::{Judge, Plan};
 
 use super::panel::ask_round;
 use super::view::{Next, View, names};

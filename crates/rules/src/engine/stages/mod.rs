@@ -41,7 +41,7 @@ mod vision;
 
 use crate::domain::{AgentId, Answer, Cause, Purpose, Stage, StageKey, TaskId};
 use crate::mission::model::Adapter;
-use crate::mission::{Judge, Plan, StagePlan};
+use crate::plan::{Judge, Plan, StagePlan};
 
 pub use changed_and_new_test_files::findings_of_tests;
 pub(super) use changed_and_new_test_files::{

@@ -2,7 +2,7 @@
 
 use crate::domain::{Cause, DeclaredVerdict, Opinion, Purpose, Severity, Verdict};
 use crate::mission::model::Adapter;
-use crate::mission::{OwnStage, Plan, StageJudge};
+use crate::plan::{OwnStage, Plan, StageJudge};
 
 use super::prior::carry_on;
 use super::step::{Opening, open_points_of};

@@ -7,7 +7,7 @@ use crate::domain::{
 use crate::engine::state::Seat;
 use crate::judging::consensus::{SeatScores, is_decided, is_unsure, merge};
 use crate::mission::model::PanelMode;
-use crate::mission::{Panel, Plan};
+use crate::plan::{Panel, Plan};
 
 use super::judge::{KEY, fallbacks, no_verdict};
 use super::prior::{carry_on, open_points};

@@ -13,7 +13,7 @@ use crate::judging::evidence_rules::{
     must_write, nothing_touched, nothing_written, requires_tool_calls, watched, zero_tool_calls,
 };
 use crate::judging::write_intent::asked_files;
-use crate::mission::{Extent, Plan};
+use crate::plan::{Extent, Plan};
 
 use super::view::{Next, View};
 

@@ -3,7 +3,7 @@
 use crate::domain::{Answer, Cause, Finding, PriorAnswer, Stage, TaskId};
 use crate::engine::state::TaskState;
 use crate::judging::prior;
-use crate::mission::Plan;
+use crate::plan::Plan;
 
 use super::view::View;
 

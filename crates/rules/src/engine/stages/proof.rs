@@ -5,8 +5,8 @@ use crate::domain::{BeforeWork, Cause, Finding, Severity, Stage, StageKey, Verdi
 use crate::engine::event_payload::StageReport;
 use crate::engine::quality_flag::Mark;
 use crate::judging::baseline_checks::{BaselineCheck, ProofOf, Weighed, named, proof_of};
-use crate::mission::ListOf;
 use crate::mission::model::{BeforeRule, ProofRule, TaskType};
+use crate::plan::ListOf;
 
 use super::preflight::{nothing_to_do, undone};
 use super::view::View;

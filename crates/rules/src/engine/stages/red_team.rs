@@ -3,7 +3,7 @@
 use crate::domain::{Answer, Cause, Severity, StageKey, Verdict};
 use crate::engine::event_payload::FileFact;
 use crate::mission::model::{OnMissing, Stakes};
-use crate::mission::{Plan, RedTeamPlan};
+use crate::plan::{Plan, RedTeamPlan};
 
 use super::step::{Opening, begin, found};
 use super::view::{Actor, Next, View, Word};

@@ -7,8 +7,8 @@ use crate::domain::{
 use crate::engine::job::Job;
 use crate::judging::criteria_verdict::{VerificationDecision, decide};
 use crate::judging::{probes, rubric_grades};
-use crate::mission::VerificationPlan;
 use crate::mission::model::{OnRefer, Rubric};
+use crate::plan::VerificationPlan;
 
 use super::judge::nobody_may;
 use super::prior::{carry_on, open_points};

@@ -10,7 +10,7 @@ use crate::engine::event_payload::{FileFact, StageReport};
 use crate::engine::job::Job;
 use crate::engine::quality_flag::Mark;
 use crate::engine::state::{Judging, SaidVerdict, State, TaskState};
-use crate::mission::{Judge, Plan, TaskPlan};
+use crate::plan::{Judge, Plan, TaskPlan};
 
 use super::prior::prior_points;
 

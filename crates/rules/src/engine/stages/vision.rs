@@ -4,7 +4,7 @@ use crate::domain::{Answer, Cause, Finding, Severity, StageKey};
 use crate::engine::event_payload::FileFact;
 use crate::engine::job::Job;
 use crate::mission::model::VisionKind;
-use crate::mission::{Plan, VisionPlan};
+use crate::plan::{Plan, VisionPlan};
 
 use super::step::{Opening, begin, found};
 use super::view::{Actor, Next, Request, View, Word};

@@ -7,8 +7,8 @@ use crate::engine::audit::{Acceptance, AuditStanding, AuditedWork, Found, Looks,
 use crate::engine::event_payload::{Commit, FileFact};
 use crate::engine::merging::Delivery;
 use crate::engine::timers::Timer;
-use crate::mission::FilesIn;
 use crate::mission::model::FinalChecks;
+use crate::plan::FilesIn;
 
 use super::State;
 

@@ -4,7 +4,7 @@ use crate::domain::TaskId;
 use crate::judging::evidence_rules::is_watched;
 use crate::judging::tests_changed;
 use crate::mission::model::Input;
-use crate::mission::{ApprovalPlan, TaskPlan};
+use crate::plan::{ApprovalPlan, TaskPlan};
 
 use super::State;
 use super::attempt::Committed;

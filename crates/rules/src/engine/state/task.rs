@@ -18,7 +18,7 @@ use crate::engine::job::Job;
 use crate::engine::quality_flag::Mark;
 use crate::engine::work::retry::Tries;
 use crate::judging::baseline_checks::{BaselineCheck, CheckPlace};
-use crate::mission::SubTask;
+use crate::plan::SubTask;
 
 use super::attempt::{Attempt, Course};
 use super::hold::Hold;

@@ -10,8 +10,8 @@ use crate::engine::{
     may_be_made, outcome,
 };
 use crate::engine::{AskReply, WorkId};
-use crate::mission::RunOptions;
 use crate::mission::model::Budget;
+use crate::plan::RunOptions;
 
 use super::simulation::random::{Random, random_mission, random_options, random_response};
 use super::simulation::{Response, Simulation, good, inputs, options, statuses};

@@ -8,7 +8,7 @@ use crate::engine::{
     Asked, BarrierStage, Command, Effect, Event, Fact, Job, MissionChange, OperatorInput, RunEvent, RunPhase,
     State, TurnEvent, outcome,
 };
-use crate::mission::{Part, RunOptions};
+use crate::plan::{Part, RunOptions};
 
 use super::properties::{random_run, really_ok};
 use super::simulation::consistency::followed;
@@ -559,7 +559,7 @@ agents: {lead: {run: [/bin/true]}, w: {run: [/bin/true]}}
 tasks: [{title: plan, description: one, assignTo: lead, expectations: [{type: test, command: x}]}]
 ";
     let list = serde_json::json!([{"title": "part", "assignTo": "w"}]);
-    let parts = crate::mission::read_delegations(&list).0;
+    let parts = crate::plan::read_delegations(&list).0;
     let script = |state: &State, effect: &Effect| match effect {
         Effect::RunTurn { turn, .. } if turn.task == TaskId(0) => Response::HandsDown(parts.clone()),
         _ => good(state, effect),
@@ -588,7 +588,7 @@ tasks:
   - {title: mended, assignTo: w, onExhausted: fixup, expectations: [{type: test, command: y, before: any}]}
 ";
     let list = serde_json::json!([{"title": "part", "assignTo": "w"}]);
-    let parts = crate::mission::read_delegations(&list).0;
+    let parts = crate::plan::read_delegations(&list).0;
     let mut simulation = Simulation::new(yaml, options());
     simulation.run(|state, effect| match effect {
         Effect::RunTurn { turn, .. } if turn.task == TaskId(0) => Response::HandsDown(parts.clone()),

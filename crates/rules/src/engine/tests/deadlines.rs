@@ -7,7 +7,7 @@ use crate::engine::{
     DeadlineEvent, DeadlineStep, Deferral, DeferralReason, Effect, Event, Fact, Job, RunEvent, State,
     StopCause, Timer, outcome,
 };
-use crate::mission::Part;
+use crate::plan::Part;
 
 use super::simulation::{Response, Simulation, good, options, plan_of, statuses};
 

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::domain::{AskId, Purpose, QualityFlag, Status, TaskId};
 use crate::engine::{AskEvent, Effect, Event, Fact, Prerequisite, RunEvent, State, TaskEvent};
-use crate::mission::{Part, SubTask, read_delegations};
+use crate::plan::{Part, SubTask, read_delegations};
 
 use super::simulation::consistency::is_up_to_date;
 use super::simulation::{Response, Simulation, good, options, plan_of, statuses};

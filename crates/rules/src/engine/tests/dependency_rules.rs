@@ -7,7 +7,7 @@ use crate::engine::state::Lifecycle;
 use crate::engine::{
     AskEvent, DependencyStep, Effect, Event, Fact, FileFact, Job, JobEnd, TaskEvent, Way, decide,
 };
-use crate::mission::RunOptions;
+use crate::plan::RunOptions;
 
 use super::rules::{NOW, mission, simulation};
 

@@ -39,7 +39,7 @@ tasks: [{title: a}, {title: b}]
     waits.tasks[0].lifecycle = Status::Pending.into();
     let mut foreign = state.clone();
     let plan = std::sync::Arc::make_mut(&mut foreign.plan);
-    std::sync::Arc::make_mut(&mut plan.barriers)[0].part = crate::mission::Part::Removed;
+    std::sync::Arc::make_mut(&mut plan.barriers)[0].part = crate::plan::Part::Removed;
     for mut state in [waits, foreign] {
         state.derive();
         assert_eq!(state.barrier(hold).stage, BarrierStage::Ahead);

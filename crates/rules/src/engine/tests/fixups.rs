@@ -6,7 +6,7 @@ use crate::domain::{
 use crate::engine::{
     Command, Effect, Event, Fact, Job, OperatorInput, RunEvent, State, StopCause, TaskEvent, apply, outcome,
 };
-use crate::mission::{Origin, Part};
+use crate::plan::{Origin, Part};
 
 use super::simulation::{Response, Simulation, good, options, plan_of, statuses};
 
@@ -287,7 +287,7 @@ fn a_title_that_is_taken_is_left_to_whom_it_belongs() {
     // Nor one that the same task handed down when it was done for the first time.
     let yaml = MISSION.replace("agents:\n", "agents:\n  o: {run: [/bin/true]}\n");
     let list = serde_json::json!([{"title": "broken (fixup)", "assignTo": "o"}]);
-    let sub_tasks = crate::mission::read_delegations(&list).0;
+    let sub_tasks = crate::plan::read_delegations(&list).0;
     let mut again = Simulation::new(&yaml, options());
     again.run(|state, effect| match effect {
         Effect::RunTurn { turn, .. } if turn.task == BROKEN => Response::HandsDown(sub_tasks.clone()),

@@ -9,7 +9,7 @@ use crate::engine::tests::operator::says;
 use crate::engine::{
     Command, CommandResult, Effect, Event, GateEvent, RunPhase, apply, decide, evaluate_command,
 };
-use crate::mission::RunOptions;
+use crate::plan::RunOptions;
 
 use super::rules::{NOW, mission, simulation};
 

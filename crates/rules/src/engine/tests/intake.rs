@@ -7,7 +7,7 @@ use crate::engine::{
     Command, CommandResult, Event, Fact, OperatorInput, RunEvent, cannot_add, evaluate_command, outcome,
     task_of_request,
 };
-use crate::mission::{Origin, SubTask, read_sub_task};
+use crate::plan::{Origin, SubTask, read_sub_task};
 
 use super::simulation::{Simulation, good, options, plan_of, statuses};
 
@@ -123,7 +123,7 @@ tasks:
   - {title: left}
 ";
     let only = ["a", "v", "p"].map(str::to_owned).into();
-    let simulation = Simulation::new(yaml, crate::mission::RunOptions { only, ..options() });
+    let simulation = Simulation::new(yaml, crate::plan::RunOptions { only, ..options() });
     for (needed, is_there) in [("a", true), ("p", true), ("v", false), ("left", false)] {
         let value = json!({"title": "b", "assignTo": "w", "dependsOn": [needed]});
         let why = cannot_add(&simulation.state, &task(&value));

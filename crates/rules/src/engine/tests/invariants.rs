@@ -12,7 +12,7 @@ use crate::engine::state::recovery::{DependencyRecovery, FailedDependency, Waive
 use crate::engine::{
     AskEvent, Effect, Event, Fact, Job, Prerequisite, RunEvent, State, TaskEvent, Timer, apply, decide,
 };
-use crate::mission::{AddedTask, Addition, Origin, Part};
+use crate::plan::{AddedTask, Addition, Origin, Part};
 
 use super::simulation::consistency::is_up_to_date;
 use super::simulation::{Response, Simulation, good, options, plan_of, statuses};

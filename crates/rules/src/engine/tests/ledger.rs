@@ -17,8 +17,8 @@ use crate::engine::{
     TurnEvent, Usage, Used,
 };
 use crate::engine::{AskReply, Prompt, TurnEnd, TurnUpdate};
-use crate::mission::Plan;
 use crate::mission::model::Budget;
+use crate::plan::Plan;
 
 use super::simulation::{options, plan_of};
 

@@ -5,7 +5,7 @@ use crate::engine::{
     AskEvent, Asked, Command, Deferral, Effect, Event, Fact, Job, RunPhase, State, TaskEvent, WorkId, apply,
     outcome,
 };
-use crate::mission::RunOptions;
+use crate::plan::RunOptions;
 
 use super::operator::says;
 use super::rules::{is_turn, until};

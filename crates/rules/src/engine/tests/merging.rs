@@ -2,7 +2,7 @@
 
 use crate::domain::{FailureClass, QualityFlag, Status, TaskId};
 use crate::engine::{Command, Effect, Event, Fact, Job, Mark, OperatorInput, TaskEvent, judged_again};
-use crate::mission::RunOptions;
+use crate::plan::RunOptions;
 
 use super::simulation::{Response, Simulation, good, options};
 
@@ -206,7 +206,7 @@ fn work_on_record_is_judged_again_without_its_worker_and_by_all_stages() {
                 stages: [{name: s, command: z}]";
     let mut first = isolated("", keys);
     play(&mut first, 0, &Response::Score(90));
-    let mut plan = crate::mission::Plan::clone(&first.state.plan);
+    let mut plan = crate::plan::Plan::clone(&first.state.plan);
     plan.leave_one_to_judge(TASK);
     let plan = std::sync::Arc::new(plan);
     let again = |fails: &dyn Fn(&Job) -> bool, judges: Response| {

@@ -5,7 +5,7 @@ use crate::engine::{
     Command, DeliveryFailure, Effect, Event, Fact, FailedOperation, NoticeEvent, Operation, RunEvent,
     RunPhase, State, StopCause, Topic, Undelivered, holds_the_end, pending_effects,
 };
-use crate::mission::RunOptions;
+use crate::plan::RunOptions;
 
 use super::operator::says;
 use super::simulation::{Response, Simulation, good, options, statuses};

@@ -180,7 +180,7 @@ fn whoever_depends_on_the_author_by_the_missions_rule_cuts_nothing() {
 
 #[test]
 fn without_reviews_nobody_is_asked_to_cut() {
-    let off = crate::mission::RunOptions {
+    let off = crate::plan::RunOptions {
         no_eval: true,
         ..options()
     };

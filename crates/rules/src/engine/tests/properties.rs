@@ -9,7 +9,7 @@ use crate::engine::{
     AskEvent, Event, Fact, RunEvent, RunPhase, State, StopCause, TurnEvent, apply, decide, outcome,
     worst_case,
 };
-use crate::mission::{Part, RunOptions};
+use crate::plan::{Part, RunOptions};
 
 use super::simulation::consistency::{forgotten_by_a_restart, is_up_to_date};
 use super::simulation::random::{Random, random_mission, random_options, random_response, routed_mission};

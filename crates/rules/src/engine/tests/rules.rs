@@ -11,7 +11,7 @@ use crate::engine::{
     Judging, Prompt, RunPhase, RunStarted, StageReport, State, StopCause, SupervisorRef, TaskEvent, Timer,
     ToolCalls, TurnEvent, Usage, WorkEvent, decide, outcome, worst_case,
 };
-use crate::mission::RunOptions;
+use crate::plan::RunOptions;
 
 use super::operator::says;
 use super::simulation::{Response, Simulation, good, options, plan_of};

@@ -10,7 +10,7 @@ use crate::engine::{
     AskEvent, Command, Effect, Event, Fact, GateEvent, Job, OperatorInput, RunEvent, StopCause, TaskEvent,
     outcome,
 };
-use crate::mission::RunOptions;
+use crate::plan::RunOptions;
 
 use super::simulation::{Response, Simulation, good, options, statuses};
 

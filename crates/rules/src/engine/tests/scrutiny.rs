@@ -12,7 +12,7 @@ use crate::engine::{
     AskEvent, Command, Effect, Event, Fact, FileFact, Job, JobEnd, OperatorInput, RunPhase, State, TaskEvent,
     WorkEvent, WorkId, not_asked, outcome, pending_effects,
 };
-use crate::mission::RunOptions;
+use crate::plan::RunOptions;
 
 use super::simulation::{Response, Simulation, good, opinion, options, plan_of, statuses};
 

@@ -17,13 +17,13 @@ use crate::engine::{
     StageReport, ToolCalls,
 };
 use crate::engine::{Prompt, TurnEnd};
-use crate::mission::SubTask;
+use crate::plan::SubTask;
 
 const TASK: TaskId = TaskId(0);
 
 fn sub_task(title: &str) -> SubTask {
     let list = serde_json::json!([{ "title": title }]);
-    crate::mission::read_delegations(&list).0.remove(0)
+    crate::plan::read_delegations(&list).0.remove(0)
 }
 
 fn turn(turn: u32) -> TurnId {

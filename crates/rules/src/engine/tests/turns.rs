@@ -114,8 +114,8 @@ fn play(simulation: &mut Simulation, script: &mut dyn FnMut(&State, &Effect) -> 
     }
 }
 
-fn patient() -> crate::mission::RunOptions {
-    crate::mission::RunOptions {
+fn patient() -> crate::plan::RunOptions {
+    crate::plan::RunOptions {
         wait_approvals: Some(crate::domain::Millis::from_secs(60)),
         ..options()
     }

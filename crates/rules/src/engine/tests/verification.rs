@@ -293,7 +293,7 @@ fn a_score_that_a_person_confirmed_outlives_the_criteria_behind_it() {
 
 #[test]
 fn without_reviews_criteria_still_hold_and_nobody_is_said_to_have_reviewed() {
-    let off = crate::mission::RunOptions {
+    let off = crate::plan::RunOptions {
         no_eval: true,
         ..options()
     };

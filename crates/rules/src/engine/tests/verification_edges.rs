@@ -5,7 +5,7 @@ use crate::engine::{
     Command, Effect, Event, Fact, Job, OperatorInput, State, TaskEvent, TurnEvent, WorkEvent, conditions,
     outcome,
 };
-use crate::mission::RunOptions;
+use crate::plan::RunOptions;
 
 use super::simulation::{Response, Simulation, good, options, statuses};
 

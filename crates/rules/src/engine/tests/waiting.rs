@@ -4,7 +4,7 @@ use crate::domain::{FailureClass, Millis, OutcomeClass, Status, TaskId, Timestam
 use crate::engine::{
     ApproverSaid, Command, Effect, Event, Fact, Job, JobEnd, RunEvent, RunPhase, StopCause, Timer, outcome,
 };
-use crate::mission::RunOptions;
+use crate::plan::RunOptions;
 
 use super::operator::says;
 use super::simulation::{Response, Simulation, good, options, statuses};

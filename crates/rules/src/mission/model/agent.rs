@@ -9,15 +9,15 @@ use rust_decimal::Decimal;
 use serde::Serialize;
 
 use crate::domain::{Millis, Money};
-use crate::mission::codes::Code;
-use crate::mission::document::{Node, NodeKind};
-use crate::mission::environment::{Secret, Template, variables};
-use crate::mission::keys::{Value, keys, single, words};
-use crate::mission::scalar::{
-    AgentName, Fault, Filled, JsonForm, Name, QueueName, Scalar, Temperature, VariableName,
+use crate::mission::file::{
+    codes::Code,
+    document::{Node, NodeKind},
+    environment::{Secret, Template, variables},
+    keys::{Value, keys, single, words},
+    scalar::{AgentName, Fault, Filled, JsonForm, Name, QueueName, Scalar, Temperature, VariableName},
+    shape::Shape,
+    shown_text::quoted,
 };
-use crate::mission::shape::Shape;
-use crate::mission::shown_text::quoted;
 
 use super::command_line::CommandLine;
 use super::middleware::Around;

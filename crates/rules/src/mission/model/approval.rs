@@ -3,11 +3,13 @@
 use serde_json::json;
 
 use crate::domain::Millis;
-use crate::mission::document::{Node, NodeKind};
-use crate::mission::keys::{Keys, Value, keys};
-use crate::mission::levels::shown;
-use crate::mission::scalar::{Filled, Name};
-use crate::mission::shape::Shape;
+use crate::mission::file::{
+    document::{Node, NodeKind},
+    keys::{Keys, Value, keys},
+    levels::shown,
+    scalar::{Filled, Name},
+    shape::Shape,
+};
 
 keys! {
     /// Approvals before work starts.

@@ -7,9 +7,11 @@ use rust_decimal::prelude::ToPrimitive;
 use serde_json::json;
 
 use crate::domain::{Millis, Money};
-use crate::mission::keys::keys;
-use crate::mission::levels::{Level, ShowValue, shown};
-use crate::mission::scalar::{Fraction, Positive};
+use crate::mission::file::{
+    keys::keys,
+    levels::{Level, ShowValue, shown},
+    scalar::{Fraction, Positive},
+};
 
 keys! {
     /// The limits of a run in all. `None` is no limit.

@@ -1,7 +1,9 @@
 //! Bars that labelled work gives to panels (semantics, section 2).
 
-use crate::mission::keys::keys;
-use crate::mission::scalar::{Filled, Fraction};
+use crate::mission::file::{
+    keys::keys,
+    scalar::{Filled, Fraction},
+};
 
 keys! {
     /// `settings.calibration`. `None` leaves a value to the next level and at last to the default.

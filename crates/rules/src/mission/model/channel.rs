@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use crate::domain::Millis;
-use crate::mission::environment::Template;
-use crate::mission::keys::{keys, words};
-use crate::mission::scalar::Filled;
+use crate::mission::file::{
+    environment::Template,
+    keys::{keys, words},
+    scalar::Filled,
+};
 
 use super::command_line::CommandLine;
 use super::words::Sandbox;

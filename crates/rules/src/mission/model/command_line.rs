@@ -2,8 +2,7 @@
 
 use serde::Serialize;
 
-use crate::mission::keys::list_or_one;
-use crate::mission::scalar::Filled;
+use crate::mission::file::{keys::list_or_one, scalar::Filled};
 
 /// A command line: a list is executed as it is, a string by `sh -c`.
 #[derive(Debug, Clone, PartialEq, Serialize)]

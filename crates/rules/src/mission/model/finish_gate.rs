@@ -2,8 +2,10 @@
 
 use serde::Serialize;
 
-use crate::mission::keys::{keys, list_or_one};
-use crate::mission::scalar::Filled;
+use crate::mission::file::{
+    keys::{keys, list_or_one},
+    scalar::Filled,
+};
 
 use super::words::BeforeRule;
 

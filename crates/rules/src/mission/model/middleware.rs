@@ -3,10 +3,12 @@
 //! A chain is ordered: what runs before runs from left to right, what runs after from right to left, and of what wraps a call
 //! the first is the outermost. Each entry switches what it names: where a chain leaves it out, that is not done.
 
-use crate::mission::document::Node;
-use crate::mission::keys::{Value, keys, words};
-use crate::mission::levels::ShowValue;
-use crate::mission::shape::Shape;
+use crate::mission::file::{
+    document::Node,
+    keys::{Value, keys, words},
+    levels::ShowValue,
+    shape::Shape,
+};
 
 worded! {
     /// A moment of an agent's turn.

@@ -5,15 +5,15 @@ use std::num::NonZeroU32;
 use semver::VersionReq;
 
 use crate::domain::{Bar, Millis, Points};
-use crate::mission::diagnostics::Diagnostic;
-use crate::mission::document::Node;
-use crate::mission::keys::{Later, Named, Value, keys, words};
-use crate::mission::levels::Level;
-use crate::mission::scalar::{
-    AgentName, Bytes, ChannelName, Deadline, Filled, InnerGlob, Name, Positive, TaskTitle,
+use crate::mission::file::{
+    diagnostics::Diagnostic,
+    document::Node,
+    keys::{Later, Named, Value, keys, words},
+    levels::Level,
+    scalar::{AgentName, Bytes, ChannelName, Deadline, Filled, InnerGlob, Name, Positive, TaskTitle},
+    shape::Shape,
+    strictness_source::WrittenSettings,
 };
-use crate::mission::shape::Shape;
-use crate::mission::strictness_source::WrittenSettings;
 
 use super::agent::Agent;
 use super::approval::ApprovalGate;

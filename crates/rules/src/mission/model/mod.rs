@@ -26,6 +26,7 @@
 //! | `words` | words of the file: enums that are written as one of a fixed list of words |
 //! | `workers` | how work is handed to workers on other machines |
 //! | `worktree` | how worktrees are prepared and merged |
+//! | `defaults` | default settings whose value no key can say as text, dimensions and their weights (2, 3); all others stand with their keys in `model` |
 
 /// The meaning of a key that stands in several kinds of maps.
 macro_rules! says {
@@ -100,6 +101,7 @@ mod budget;
 mod calibration;
 mod channel;
 mod command_line;
+pub(crate) mod defaults;
 mod expectation;
 mod finish_gate;
 mod middleware;

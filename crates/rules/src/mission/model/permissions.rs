@@ -1,10 +1,12 @@
 //! `permissions` of an agent: what its program may do, and how long a person is waited for who must allow a tool call.
 
 use crate::domain::Millis;
-use crate::mission::document::{Node, NodeKind};
-use crate::mission::keys::{Keys, Value, keys, list_or_one, words};
-use crate::mission::scalar::Filled;
-use crate::mission::shape::Shape;
+use crate::mission::file::{
+    document::{Node, NodeKind},
+    keys::{Keys, Value, keys, list_or_one, words},
+    scalar::Filled,
+    shape::Shape,
+};
 
 use super::tools::ToolPolicy;
 

@@ -6,10 +6,12 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::FailureClass;
-use crate::mission::document::Node;
-use crate::mission::keys::{Named, Value, keys, single, words};
-use crate::mission::scalar::{Fault, Filled, InnerGlob, InnerPath, JsonForm, Scalar, VariableName};
-use crate::mission::shape::{OneShape, Shape};
+use crate::mission::file::{
+    document::Node,
+    keys::{Named, Value, keys, single, words},
+    scalar::{Fault, Filled, InnerGlob, InnerPath, JsonForm, Scalar, VariableName},
+    shape::{OneShape, Shape},
+};
 
 keys! {
     /// A preset: how an agent's program is started, and how what it prints is read.

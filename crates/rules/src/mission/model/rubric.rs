@@ -3,8 +3,10 @@
 use rust_decimal::Decimal;
 
 use crate::domain::{DeclaredVerdict, Points};
-use crate::mission::keys::{keys, words};
-use crate::mission::scalar::{Filled, Fraction, Name, Positive, RubricLevel};
+use crate::mission::file::{
+    keys::{keys, words},
+    scalar::{Filled, Fraction, Name, Positive, RubricLevel},
+};
 
 keys! {
     /// The criteria that a judge grades work by.

@@ -1,8 +1,10 @@
 //! What is said and done about deadlines (semantics, section 14).
 
-use crate::mission::keys::{keys, single, words};
-use crate::mission::levels::shown;
-use crate::mission::scalar::{ChannelName, Fraction, JsonForm, number_in, scalars};
+use crate::mission::file::{
+    keys::{keys, single, words},
+    levels::shown,
+    scalar::{ChannelName, Fraction, JsonForm, number_in, scalars},
+};
 
 keys! {
     /// `settings.sla`. `None` leaves a value to the next level and at last to the default.

@@ -4,11 +4,13 @@ use std::fmt;
 use std::num::NonZeroU32;
 
 use crate::domain::Severity;
-use crate::mission::codes::Code;
-use crate::mission::document::{Node, NodeKind};
-use crate::mission::keys::{Keys, Value, keys, single, words};
-use crate::mission::scalar::{AgentName, Fault, Filled, Fraction, InnerFile, JsonForm, Name, Scalar, Span};
-use crate::mission::shape::Shape;
+use crate::mission::file::{
+    codes::Code,
+    document::{Node, NodeKind},
+    keys::{Keys, Value, keys, single, words},
+    scalar::{AgentName, Fault, Filled, Fraction, InnerFile, JsonForm, Name, Scalar, Span},
+    shape::Shape,
+};
 
 use super::mission::Mission;
 use super::words::{BeforeRule, Stakes};

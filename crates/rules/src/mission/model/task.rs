@@ -5,9 +5,11 @@ use std::num::{NonZeroU16, NonZeroU32};
 use thin_vec::ThinVec;
 
 use crate::domain::Edge;
-use crate::mission::keys::keys;
-use crate::mission::scalar::{
-    AgentName, Deadline, Filled, InnerGlob, Positive, Span, TargetFile, TaskTitle, Title, TryCount,
+use crate::mission::file::{
+    keys::keys,
+    scalar::{
+        AgentName, Deadline, Filled, InnerGlob, Positive, Span, TargetFile, TaskTitle, Title, TryCount,
+    },
 };
 
 use super::approval::{Approval, YesOrHow};

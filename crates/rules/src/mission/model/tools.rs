@@ -3,9 +3,11 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::mission::document::{Node, NodeKind};
-use crate::mission::keys::{Keys, Value, keys, words};
-use crate::mission::shape::Shape;
+use crate::mission::file::{
+    document::{Node, NodeKind},
+    keys::{Keys, Value, keys, words},
+    shape::Shape,
+};
 
 words! {
     pub enum ToolKind: "a kind of tool" {

@@ -1,10 +1,12 @@
 //! `verification`: how a task's `acceptance` is graded.
 
 use crate::domain::Points;
-use crate::mission::document::{Node, NodeKind};
-use crate::mission::keys::{Keys, Value, keys, single, words};
-use crate::mission::scalar::{AgentName, Fraction, RubricName};
-use crate::mission::shape::Shape;
+use crate::mission::file::{
+    document::{Node, NodeKind},
+    keys::{Keys, Value, keys, single, words},
+    scalar::{AgentName, Fraction, RubricName},
+    shape::Shape,
+};
 
 use super::rubric::OnRefer;
 use super::words::BeforeRule;

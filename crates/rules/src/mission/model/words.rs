@@ -1,9 +1,11 @@
 //! Words of the file: enums that are written as one of a fixed list of words.
 
-use crate::mission::document::Node;
-use crate::mission::keys::{Value, words};
-use crate::mission::levels::ShowValue;
-use crate::mission::shape::Shape;
+use crate::mission::file::{
+    document::Node,
+    keys::{Value, words},
+    levels::ShowValue,
+    shape::Shape,
+};
 
 /// Files that checks may write below protected folders: those that builds leave.
 pub const CHECKS_MAY_WRITE: &str = "['**/target/**']";

@@ -1,8 +1,7 @@
 //! How work is handed to workers on other machines, for agents with a `queue`.
 
 use crate::domain::Millis;
-use crate::mission::keys::keys;
-use crate::mission::scalar::Filled;
+use crate::mission::file::{keys::keys, scalar::Filled};
 
 keys! {
     /// `settings.workers`. `None` leaves a value to the next level and at last to the default.

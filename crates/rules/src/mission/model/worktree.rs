@@ -4,9 +4,11 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::mission::keys::{keys, single};
-use crate::mission::levels::shown;
-use crate::mission::scalar::{Bytes, Filled, InnerPath, JsonForm, Scalar as _, scalars};
+use crate::mission::file::{
+    keys::{keys, single},
+    levels::shown,
+    scalar::{Bytes, Filled, InnerPath, JsonForm, Scalar as _, scalars},
+};
 
 keys! {
     /// `settings.worktree`. `None` leaves a value to the next level and at last to the default.

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use crate::mission::document::{NodeKind, Tree};
-use crate::mission::key_check::check;
-use crate::mission::keys::{Keys, Value};
+use crate::mission::file::document::{NodeKind, Tree};
+use crate::mission::file::key_check::check;
+use crate::mission::file::keys::{Keys, Value};
+use crate::mission::file::shape::{Shape, Table, TableKey};
 use crate::mission::model::{
     Agent, Budget, Channel, Config, Expected, ExtraStage, FinishGate, Gate, Mission, Permissions, Region,
     Settings, Sla, Task, Tools, Verification, Vision,
 };
-use crate::mission::shape::{Shape, Table, TableKey};
 
 /// All tables of a mission and a configuration file, each once.
 fn tables() -> Vec<&'static Table> {

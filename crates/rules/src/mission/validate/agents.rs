@@ -3,11 +3,15 @@
 use std::collections::HashMap;
 
 use super::{Names, quoted};
-use crate::mission::codes::Code;
-use crate::mission::keys::Named;
-use crate::mission::model::{Adapter, AdapterKind, AdapterName, Agent, CommandLine, SessionUse};
-use crate::mission::scalar::{Referent, Scalar, unknown_word};
-use crate::mission::violation::{Path, Violation, ViolationPlace, Violations};
+use crate::mission::{
+    file::{
+        codes::Code,
+        keys::Named,
+        scalar::{Referent, Scalar, unknown_word},
+        violation::{Path, Violation, ViolationPlace, Violations},
+    },
+    model::{Adapter, AdapterKind, AdapterName, Agent, CommandLine, SessionUse},
+};
 
 pub fn validate(agents: &Named<Agent>, names: &Names<'_>, problems: &mut Violations) {
     if agents.0.is_empty() && !names.incomplete.contains(&Referent::Agent) {

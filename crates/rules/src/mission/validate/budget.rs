@@ -2,10 +2,14 @@
 
 use std::collections::HashSet;
 
-use crate::mission::codes::Code;
-use crate::mission::model::{Agent, Budget, Mission, TaskType};
-use crate::mission::shown_text::quoted;
-use crate::mission::violation::{Path, Violations};
+use crate::mission::{
+    file::{
+        codes::Code,
+        shown_text::quoted,
+        violation::{Path, Violations},
+    },
+    model::{Agent, Budget, Mission, TaskType},
+};
 
 pub(super) fn validate(mission: &Mission, problems: &mut Violations) {
     let budget = mission.budget.or(mission.settings.budget);

@@ -1,10 +1,14 @@
 //! Channels: each needs the key that says where it leads, and no other.
 
-use crate::mission::codes::Code;
-use crate::mission::keys::Named;
-use crate::mission::model::Channel;
-use crate::mission::shown_text::quoted;
-use crate::mission::violation::{Path, Violation, ViolationPlace, Violations};
+use crate::mission::{
+    file::{
+        codes::Code,
+        keys::Named,
+        shown_text::quoted,
+        violation::{Path, Violation, ViolationPlace, Violations},
+    },
+    model::Channel,
+};
 
 pub fn validate(channels: &Named<Channel>, problems: &mut Violations) {
     for (name, channel) in &channels.0 {

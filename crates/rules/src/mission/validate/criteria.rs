@@ -6,12 +6,14 @@
 use unicode_width::UnicodeWidthStr;
 
 use super::quoted;
-use crate::mission::codes::Code;
-use crate::mission::diagnostics::DiagnosticSeverity;
-use crate::mission::model::{
-    Clarification, CoordinationChain, CoordinationMiddleware, Expectation, Mission, Task, TaskType,
+use crate::mission::{
+    file::{
+        codes::Code,
+        diagnostics::DiagnosticSeverity,
+        violation::{Path, Violation, Violations},
+    },
+    model::{Clarification, CoordinationChain, CoordinationMiddleware, Expectation, Mission, Task, TaskType},
 };
-use crate::mission::violation::{Path, Violation, Violations};
 
 /// A criterion that takes fewer columns says too little.
 const SHORT: usize = 10;

@@ -3,11 +3,13 @@
 use std::collections::{HashMap, HashSet};
 
 use super::quoted;
-use crate::mission::codes::Code;
-use crate::mission::model::{
-    Adapter, Agent, Expectation, Grader, LlmReview, Mission, Review, Reviewers, Task, TaskType,
+use crate::mission::{
+    file::{
+        codes::Code,
+        violation::{Path, Violations},
+    },
+    model::{Adapter, Agent, Expectation, Grader, LlmReview, Mission, Review, Reviewers, Task, TaskType},
 };
-use crate::mission::violation::{Path, Violations};
 
 /// Looks only at the mission's own agents: those of a `quorum.yaml` may judge in other missions.
 pub fn validate(mission: &Mission, problems: &mut Violations) {

@@ -38,12 +38,12 @@ pub use criteria::unclear;
 
 use std::collections::{HashMap, HashSet};
 
-use super::codes::Code;
+use super::file::codes::Code;
+use super::file::scalar::Referent;
+use super::file::shown_text::quoted;
+use super::file::suggest::suggestion;
+use super::file::violation::{Path, Violation, ViolationPlace, Violations};
 use super::model::{Config, Mission, Task};
-use super::scalar::Referent;
-use super::shown_text::quoted;
-use super::suggest::suggestion;
-use super::violation::{Path, Violation, ViolationPlace, Violations};
 use crate::domain::skeleton_of;
 
 /// The names of a mission's parts, with the index of the first that bears each.

@@ -8,10 +8,14 @@ use std::collections::{BTreeSet, HashSet, VecDeque};
 
 use super::{Names, quoted};
 use crate::domain::Edge;
-use crate::mission::adjacency::Edges;
-use crate::mission::codes::Code;
-use crate::mission::model::{Mission, Task, TaskType};
-use crate::mission::violation::{Path, Violation, Violations};
+use crate::mission::{
+    adjacency::Edges,
+    file::{
+        codes::Code,
+        violation::{Path, Violation, Violations},
+    },
+    model::{Mission, Task, TaskType},
+};
 
 /// How many circles are looked for. Each costs a pass over what is left of the graph.
 const CIRCLES: usize = 20;

@@ -1,10 +1,14 @@
 //! Presets: what they name is there, and stays where it belongs.
 
-use crate::mission::codes::Code;
-use crate::mission::keys::Named;
-use crate::mission::model::Preset;
-use crate::mission::shown_text::quoted;
-use crate::mission::violation::{Path, ViolationPlace, Violations};
+use crate::mission::{
+    file::{
+        codes::Code,
+        keys::Named,
+        shown_text::quoted,
+        violation::{Path, ViolationPlace, Violations},
+    },
+    model::Preset,
+};
 
 pub fn validate(presets: &Named<Preset>, problems: &mut Violations) {
     for (name, preset) in &presets.0 {

@@ -6,11 +6,15 @@ use std::collections::HashSet;
 
 use super::order::Graph;
 use super::{Names, quoted};
-use crate::mission::codes::Code;
-use crate::mission::diagnostics::DiagnosticSeverity;
-use crate::mission::model::Mission;
-use crate::mission::paths::place_in;
-use crate::mission::violation::{Path, Violation, Violations};
+use crate::mission::{
+    file::{
+        codes::Code,
+        diagnostics::DiagnosticSeverity,
+        violation::{Path, Violation, Violations},
+    },
+    model::Mission,
+    paths::place_in,
+};
 
 /// How many pairs of tasks are looked at, in all: a mission of which more share files has been told enough.
 const MOST_PAIRS: usize = 2_000;

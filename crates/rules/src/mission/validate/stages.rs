@@ -4,11 +4,16 @@ use std::collections::HashMap;
 use std::slice::from_ref;
 
 use super::{Names, quoted};
-use crate::mission::codes::Code;
-use crate::mission::model::{
-    Adapter, BeforeRule, Expected, ExtraStage, Mission, OnMissing, Stakes, Task, TaskType, Vision, VisionKind,
+use crate::mission::{
+    file::{
+        codes::Code,
+        violation::{Path, Violation, Violations},
+    },
+    model::{
+        Adapter, BeforeRule, Expected, ExtraStage, Mission, OnMissing, Stakes, Task, TaskType, Vision,
+        VisionKind,
+    },
 };
-use crate::mission::violation::{Path, Violation, Violations};
 
 /// Pictures of one check.
 const MOST_SCREENSHOTS: usize = 10;

@@ -7,16 +7,20 @@ use std::slice::from_ref;
 use super::workers::refuse_asked;
 use super::{Names, repeated};
 use crate::domain::{look_alike, skeleton_of};
-use crate::mission::check_words::{is_test, judging_words};
-use crate::mission::codes::Code;
-use crate::mission::model::{
-    Adapter, BeforeRule, Check, CommandCheck, Decomposer, Expectation, FinishGate, Grader, Isolation,
-    LlmReview, Mission, Reviewers, Task, TaskType,
+use crate::mission::{
+    check_words::{is_test, judging_words},
+    file::{
+        codes::Code,
+        scalar::Referent,
+        shown_text::quoted,
+        violation::{Path, Violation, Violations},
+    },
+    model::{
+        Adapter, BeforeRule, Check, CommandCheck, Decomposer, Expectation, FinishGate, Grader, Isolation,
+        LlmReview, Mission, Reviewers, Task, TaskType,
+    },
+    paths::place_in,
 };
-use crate::mission::paths::place_in;
-use crate::mission::scalar::Referent;
-use crate::mission::shown_text::quoted;
-use crate::mission::violation::{Path, Violation, Violations};
 
 pub fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Violations) {
     if mission.tasks.is_empty() && !names.incomplete.contains(&Referent::Task) {

@@ -2,9 +2,13 @@
 
 use super::fallback::is_reviewed;
 use super::quoted;
-use crate::mission::codes::Code;
-use crate::mission::model::{Mission, Task, TaskType};
-use crate::mission::violation::{Path, Violations};
+use crate::mission::{
+    file::{
+        codes::Code,
+        violation::{Path, Violations},
+    },
+    model::{Mission, Task, TaskType},
+};
 
 pub fn warn(mission: &Mission, problems: &mut Violations) {
     // Where nothing is reviewed at all, every run says so itself.

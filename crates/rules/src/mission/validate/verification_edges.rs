@@ -2,10 +2,14 @@
 
 use super::{Names, quoted};
 use crate::domain::Edge;
-use crate::mission::codes::Code;
-use crate::mission::model::{Expectation, Grader, Mission, OnRefer, Review, Task, TaskType};
-use crate::mission::scalar::Referent;
-use crate::mission::violation::{Path, Violations};
+use crate::mission::{
+    file::{
+        codes::Code,
+        scalar::Referent,
+        violation::{Path, Violations},
+    },
+    model::{Expectation, Grader, Mission, OnRefer, Review, Task, TaskType},
+};
 
 pub fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Violations) {
     for (index, task) in mission.tasks.iter().enumerate() {

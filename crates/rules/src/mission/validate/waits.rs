@@ -6,11 +6,15 @@ use std::slice::from_ref;
 use super::order::between;
 use super::workers::refuse_asked;
 use super::{Names, named_twice, repeated};
-use crate::mission::codes::Code;
-use crate::mission::condition::{Conditions, check};
-use crate::mission::model::{ApprovalGate, Approver, Mission, Settings};
-use crate::mission::shown_text::quoted;
-use crate::mission::violation::{Path, Violations};
+use crate::mission::{
+    condition::{Conditions, check},
+    file::{
+        codes::Code,
+        shown_text::quoted,
+        violation::{Path, Violations},
+    },
+    model::{ApprovalGate, Approver, Mission, Settings},
+};
 
 pub fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Violations) {
     for (index, task) in mission.tasks.iter().enumerate() {

@@ -5,13 +5,15 @@ use std::collections::HashSet;
 use super::stages::stand_ins;
 use super::{Names, quoted};
 use crate::domain::Millis;
-use crate::mission::codes::Code;
-use crate::mission::keys::Named;
-use crate::mission::model::{
-    Adapter, AdapterKind, Agent, Isolation, Mission, SessionUse, Settings, Task, TaskType, Workers,
+use crate::mission::{
+    file::{
+        codes::Code,
+        keys::Named,
+        scalar::Span,
+        violation::{Path, ViolationPlace, Violations},
+    },
+    model::{Adapter, AdapterKind, Agent, Isolation, Mission, SessionUse, Settings, Task, TaskType, Workers},
 };
-use crate::mission::scalar::Span;
-use crate::mission::violation::{Path, ViolationPlace, Violations};
 
 /// Finds the problems that a `queue` has whatever the mission; `has_workers` says whether this build hands work to workers.
 pub fn validate_each(agents: &Named<Agent>, has_workers: bool, problems: &mut Violations) {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::executor::error::WorkError;
 use rules::domain::{RunId, TaskId};
-use rules::mission::Plan;
+use rules::plan::Plan;
 use supervisor::files::if_there;
 use supervisor::files::no_links::open_folders;
 

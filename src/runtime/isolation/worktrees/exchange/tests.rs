@@ -19,7 +19,7 @@ use rules::domain::{RunId, TaskId};
 use rules::engine::simulation::random::Random;
 use rules::engine::simulation::{options, plan_of};
 use rules::engine::{Committed, Merged};
-use rules::mission::{HiddenFiles, Plan, RunOptions};
+use rules::plan::{HiddenFiles, Plan, RunOptions};
 
 /// The largest file of these missions, in bytes.
 pub const LARGEST: u64 = 4 << 20;

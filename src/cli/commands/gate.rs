@@ -1,0 +1,182 @@
+//! `quorum gate`: gates from stored state only. Nothing is run; a person may let a failed gate pass.
+
+use std::time::{Duration, Instant};
+
+use clap::Args;
+
+use crate::report::documents::GateDocument;
+use crate::store::RunFolder;
+use rules::domain::{GateId, Millis, OutcomeClass};
+use rules::engine::{Command, CommandResult, GateStanding, State, gate_view};
+use rules::mission::suggestion;
+use rules::plan::Part;
+
+use crate::cli::{
+    args::{OfRun, Trust},
+    command_error::Failure,
+    confirm::confirm,
+    operator_client::{ActorArgs, Submitted, refuse_agents, submit_command},
+    project::{is_run, open_run, trusted_run},
+    screen::Screen,
+};
+
+/// How often a journal is looked at that others write.
+const LOOK: Duration = Duration::from_millis(100);
+
+#[derive(Debug, Args)]
+pub struct GateArgs {
+    /// The gate [default: all]
+    #[arg(value_name = "GATE")]
+    pub name: Option<String>,
+    #[command(flatten)]
+    pub of: OfRun,
+    #[command(flatten)]
+    pub trust: Trust,
+    /// Wait until the gate's tasks have ended
+    #[arg(long)]
+    pub wait: bool,
+    /// How long --wait waits at most
+    #[arg(long, value_name = "DURATION", default_value = "5m")]
+    pub timeout: Millis,
+    /// Let the failed gate pass; recorded, and shown as overridden. `quorum resume` then goes on
+    #[arg(long = "override", requires_all = ["name", "reason"])]
+    pub let_pass: bool,
+    /// Why it may pass
+    #[arg(long, value_name = "TEXT", requires = "let_pass")]
+    pub reason: Option<String>,
+    #[command(flatten)]
+    pub actor: ActorArgs,
+}
+
+/// The exit class of `quorum gate` for the state of one gate.
+fn class(standing: GateStanding) -> OutcomeClass {
+    match standing {
+        GateStanding::Passed | GateStanding::Overridden | GateStanding::NotTaken => OutcomeClass::Ok,
+        GateStanding::Failed => OutcomeClass::GateFailed,
+        GateStanding::Waiting => OutcomeClass::Awaiting,
+    }
+}
+
+pub fn gate(arguments: &GateArgs, screen: &Screen) -> Result<u8, Failure> {
+    let (folder, run) = trusted_run(&arguments.of, &arguments.trust, screen)?;
+    let mut state = open_run(&run, |_, _| {})?.state;
+    let gates = selected(&state, arguments.name.as_deref()).map_err(|failure| {
+        let named = arguments.name.as_deref().filter(|name| is_run(&folder, name));
+        match named {
+            Some(name) => failure.help(format!(
+                "{name} is a run: the name of a gate comes before it, or `--run {name}` shows all gates of it"
+            )),
+            None => failure,
+        }
+    })?;
+    if let (true, Some(reason)) = (arguments.let_pass, &arguments.reason) {
+        if reason.trim().is_empty() {
+            return Err(usage!("an override needs a reason"));
+        }
+        refuse_agents()?;
+        let name = arguments.name.as_deref().unwrap_or_default();
+        let is_shut = gates.iter().any(|id| !state.gate(*id).is_open());
+        if is_shut {
+            let question = format!("override gate '{name}'? This is recorded.");
+            confirm(screen, &question, "add --yes to override it without a question")?;
+        }
+        for gate in &gates {
+            let command = Command::OverrideGate {
+                gate: *gate,
+                reason: reason.clone(),
+            };
+            let met = submit_command(&folder, &run, command, &arguments.actor)?;
+            tell_override(screen, met);
+        }
+        state = open_run(&run, |_, _| {})?.state;
+    }
+    if arguments.wait {
+        state = wait(&run, state, &gates, arguments.timeout)?;
+    }
+    let document = GateDocument::of(run.id(), &state, &gates);
+    if screen.is_json() {
+        screen.document(&document);
+    } else {
+        for gate in &document.gates {
+            screen.result(&gate.human(&screen.out()));
+        }
+    }
+    // The worst of them: a failure weighs more than a gate that is not there yet.
+    let gates = document.gates.iter();
+    let found: Vec<OutcomeClass> = gates.map(|gate| class(gate.state)).collect();
+    let worst = OutcomeClass::BY_PRECEDENCE
+        .into_iter()
+        .find(|class| found.contains(class));
+    Ok(worst.unwrap_or(OutcomeClass::Ok).exit_code())
+}
+
+fn tell_override(screen: &Screen, given: Submitted) {
+    let said = match given {
+        Submitted::Queued => "note: the session does not answer; the override is queued\n",
+        Submitted::Decided(CommandResult::TooEarly) => {
+            "note: the gate's tasks have not ended; it cannot be overridden yet\n"
+        }
+        Submitted::Decided(CommandResult::AlreadySo) => {
+            "note: the gate is open already; nothing was changed\n"
+        }
+        _ => return,
+    };
+    screen.error(said);
+}
+
+/// Follows the journal until no gate of these waits any more, or the time is up. Waiting is not working: whoever runs
+/// the mission is somebody else.
+fn wait(run: &RunFolder, mut state: State, gates: &[GateId], limit: Millis) -> Result<State, Failure> {
+    let begin = Instant::now();
+    // How long the journal was before it was read: what came while it was read may be missing from the state. Of the
+    // state that is given nobody knows.
+    let mut read = None;
+    let waits = |state: &State, id: &GateId| gate_view(state, *id).standing == GateStanding::Waiting;
+    while gates.iter().any(|id| waits(&state, id)) {
+        if begin.elapsed() >= limit.as_duration() {
+            break;
+        }
+        std::thread::sleep(LOOK);
+        let now = std::fs::metadata(run.journal()).map_or(0, |journal| journal.len());
+        if read != Some(now) {
+            read = Some(now);
+            state = open_run(run, |_, _| {})?.state;
+        }
+    }
+    Ok(state)
+}
+
+fn selected(state: &State, name: Option<&str>) -> Result<Vec<GateId>, Failure> {
+    let gates: Vec<GateId> = state.plan.gate_ids().collect();
+    let name_of = |id: &GateId| state.plan.gate(*id).name.as_ref();
+    let is_evaluated = |id: &GateId| state.plan.gate(*id).part == Part::Selected;
+    let names: Vec<&str> = gates.iter().map(name_of).collect();
+    match name {
+        None if names.is_empty() => Err(no_gates()),
+        // What the run leaves out will never say anything.
+        None => Ok(gates
+            .into_iter()
+            .filter(|id| is_evaluated(id) && !state.gate(*id).left)
+            .collect()),
+        Some(name) => match gates.iter().find(|id| name_of(id) == name) {
+            Some(id) if state.gate(*id).left => Err(usage!(
+                "gate '{name}' is not evaluated: the verdict of a verification left out all tasks that it waits for"
+            )),
+            Some(id) if is_evaluated(id) => Ok(vec![*id]),
+            Some(_) => Err(usage!(
+                "gate '{name}' is not evaluated: this run was told to leave out tasks that it waits for (--only)"
+            )),
+            None if names.is_empty() => Err(no_gates()),
+            None => Err(usage!("there is no gate '{name}'").help(suggestion(
+                name,
+                names.iter().copied(),
+                "the gates of this run are",
+            ))),
+        },
+    }
+}
+
+fn no_gates() -> Failure {
+    usage!("this run's mission has no gates")
+        .help("`quorum schema mission qualityGates` documents how to write one")
+}

@@ -1,0 +1,156 @@
+//! What was found in a run, for every report alike: the causes of failures, and what accepted work carries
+//! (semantics, section 20).
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use rules::domain::{Severity, Stage, Status, TaskId};
+use rules::engine::{FLAKY, State};
+use rules::mission::first_line;
+
+use super::view::{FindingView, RunView, SeverityCounts};
+use crate::report::{
+    documents::{TaskRow, Tasks},
+    screens::text::{sanitize, sanitize_line},
+};
+
+/// Findings of a failed task that a report shows; the rest is counted.
+pub const SHOWN: usize = 3;
+
+/// Before each line of an output.
+pub const OUTPUT: &str = "| ";
+
+/// One finding in `quorum.run/v1`.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FindingRow<'a> {
+    /// The stage that found it.
+    #[schemars(with = "Stage")]
+    stage: &'static str,
+    /// One of the mission's own stages: its name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
+    /// `null` for what quorum itself saw.
+    reviewer: Option<&'a str>,
+    /// The severity of the finding.
+    severity: Severity,
+    /// The finding in words.
+    description: &'a str,
+    /// The evidence of the finding.
+    evidence: Option<&'a str>,
+    /// A way to correct the problem.
+    suggested_fix: Option<&'a str>,
+    /// Whether the finding is a point of an earlier review that nobody has shown to be addressed.
+    open: bool,
+}
+
+impl<'a> FindingRow<'a> {
+    /// The findings of a task's current, or last, attempt, in the order of the stages.
+    pub fn all(state: &'a State, view: &'a RunView, id: TaskId) -> Vec<Self> {
+        let found = view.task(id).found().iter();
+        found.map(|found| Self::of(state, found)).collect()
+    }
+
+    fn of(state: &'a State, found: &'a FindingView) -> Self {
+        let agent = found.reviewer.map(|id| state.plan.agent_name(id));
+        Self {
+            stage: found.stage.as_str(),
+            name: found.name.as_deref(),
+            reviewer: found.person.as_deref().or(agent),
+            severity: found.finding.severity,
+            description: &found.finding.description,
+            evidence: found.finding.evidence.as_deref(),
+            suggested_fix: found.finding.suggested_fix.as_deref(),
+            open: found.finding.open,
+        }
+    }
+
+    /// Whether the finding tells of a check that failed, and passed when it ran again.
+    pub fn is_flaky(&self) -> bool {
+        self.reviewer.is_none() && self.description.starts_with(FLAKY)
+    }
+
+    /// `[high] A password is committed (alice)`, on one line. Of an output only what says of what it is.
+    pub fn line(&self) -> String {
+        self.words(first_line(self.description))
+    }
+
+    /// The finding with all of an output, on one line.
+    pub fn whole(&self) -> String {
+        self.words(self.description)
+    }
+
+    fn words(&self, description: &str) -> String {
+        let severity = self.severity.as_str();
+        let open = if self.open { ", still open" } else { "" };
+        let said = sanitize(description);
+        match self.reviewer {
+            Some(who) => format!("[{severity}{open}] {said} ({})", sanitize(who)),
+            None => format!("[{severity}{open}] {said}"),
+        }
+    }
+}
+
+/// The findings of a task, the most severe first: at most [`SHOWN`], each with the last lines of its output,
+/// and a line that counts the rest. A finding that the task's failure repeats is left out.
+pub fn top_lines(task: &TaskRow<'_>) -> Vec<String> {
+    let failure = task.failure.as_ref().map(|failure| failure.message);
+    let found = task.findings.iter();
+    let mut found: Vec<_> = found.filter(|found| failure != Some(found.description)).collect();
+    found.sort_by_key(|found| std::cmp::Reverse(found.severity));
+    let mut lines = Vec::new();
+    for found in found.iter().take(SHOWN) {
+        lines.push(found.line());
+        lines.extend(output(found.description));
+    }
+    if found.len() > SHOWN {
+        lines.push(format!(
+            "{} more",
+            crate::report::screens::text::count(found.len() - SHOWN, "finding")
+        ));
+    }
+    lines
+}
+
+/// The last lines of what a check printed, each marked as such.
+fn output(description: &str) -> Vec<String> {
+    const LINES: usize = 5;
+    let output = description.lines().skip(1);
+    let output: Vec<&str> = output.filter(|line| !line.trim().is_empty()).collect();
+    let last = &output[output.len().saturating_sub(LINES)..];
+    last.iter()
+        .map(|line| format!("{OUTPUT}{}", sanitize_line(line)))
+        .collect()
+}
+
+/// The findings of accepted work: how many there are of each severity, and every critical and high one with the
+/// title of its task.
+pub struct Accepted<'a> {
+    pub counts: SeverityCounts,
+    pub severe: Vec<(&'a str, FindingRow<'a>)>,
+}
+
+impl<'a> Accepted<'a> {
+    pub fn of(tasks: Tasks<'a>) -> Self {
+        let Tasks { state, view, .. } = tasks;
+        let mut accepted = Self {
+            counts: SeverityCounts::default(),
+            severe: Vec::new(),
+        };
+        let done = state
+            .plan
+            .task_ids()
+            .filter(|id| state.task(*id).status() == Status::Done);
+        for (id, found) in done.flat_map(|id| view.task(id).found().iter().map(move |found| (id, found))) {
+            // What is for the record says how the verdict came about, not what is wrong with the work.
+            if found.finding.severity > Severity::Info {
+                accepted.counts.add(found.finding.severity);
+            }
+            if found.finding.severity >= Severity::High {
+                let title = state.plan.title(id);
+                accepted.severe.push((title, FindingRow::of(state, found)));
+            }
+        }
+        accepted
+    }
+}
