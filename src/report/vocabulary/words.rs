@@ -113,7 +113,7 @@ mod tests {
         ];
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/report");
         let mut words = Vec::new();
-        for folder in ["snapshots", "progress/snapshots"] {
+        for folder in ["screens/snapshots", "progress/snapshots"] {
             for file in std::fs::read_dir(root.join(folder)).expect("snapshots are there") {
                 let text = std::fs::read_to_string(file.expect("an entry").path()).expect("text");
                 let body = text.splitn(3, "---").last().unwrap_or_default();
