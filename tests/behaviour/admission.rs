@@ -9,19 +9,17 @@ use crate::support::{Mission, Running, Workspace, standing, wait_for};
 
 /// Work that only a person can review, with a stage behind it, and other work that goes on until there is a file `go`.
 fn beside(other: &str, settings: &str) -> Workspace {
-    Workspace::with(&format!(
-        "
-name: beside
-baseline: false
-agents:
-  worker: {{run: 'echo work'}}
-  slow: {{run: 'echo begin >> log; while ! test -e go; do sleep 0.05; done; echo end >> log'}}
-settings: {settings}
-tasks:
-  - {{title: work, assignTo: worker, priority: 2, review: required, stages: [{{name: look, command: 'echo look >> log'}}]}}
-  - {{title: other, assignTo: slow, review: none{other}}}
-"
-    ))
+    Mission::new()
+        .key("baseline", false)
+        .worker("echo work")
+        .agent("slow", "echo begin >> log; while ! test -e go; do sleep 0.05; done; echo end >> log")
+        .settings(settings)
+        .task("work", |t| {
+            let stages = json!([{"name": "look", "command": "echo look >> log"}]);
+            t.set("priority", 2).set("review", "required").set("stages", stages)
+        })
+        .task("other", |t| t.by("slow").unreviewed().with(other))
+        .workspace()
 }
 
 /// The work is referred, and the other work is under way.
@@ -47,17 +45,17 @@ fn approved_work_waits_for_the_other(workspace: &Workspace) {
 
 #[test]
 fn approved_work_is_not_judged_beside_work_that_is_alone() {
-    approved_work_waits_for_the_other(&beside(", exclusive: true", "{}"));
+    approved_work_waits_for_the_other(&beside("exclusive: true", ""));
 }
 
 #[test]
 fn approved_work_takes_no_slot_that_is_not_there() {
-    approved_work_waits_for_the_other(&beside("", "{concurrency: 1}"));
+    approved_work_waits_for_the_other(&beside("", "concurrency: 1"));
 }
 
 #[test]
 fn approved_work_goes_on_at_once_beside_others_where_there_is_room() {
-    let workspace = beside("", "{concurrency: 2}");
+    let workspace = beside("", "concurrency: 2");
     let running = referred(&workspace);
     workspace.quorum(&["approve", &only_approval(&workspace), "--as", "ada"]).exits(0);
     wait_for("the stage", || workspace.lines("log").len() == 2);
@@ -69,7 +67,7 @@ fn approved_work_goes_on_at_once_beside_others_where_there_is_room() {
 
 #[test]
 fn a_yes_that_waits_for_a_slot_outlives_the_session() {
-    let workspace = beside(", exclusive: true", "{}");
+    let workspace = beside("exclusive: true", "");
     let running = referred(&workspace);
     workspace.quorum(&["approve", &only_approval(&workspace), "--as", "ada"]).exits(0);
     wait_for("the answer", || on_record(&workspace, "task:queued") == 1);

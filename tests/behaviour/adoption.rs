@@ -7,10 +7,10 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use crate::support::journal;
-use crate::support::scenes::killed_runners::{MISSION, OTHER, Scene};
+use crate::support::scenes::killed_runners::{Scene, other, work};
 use crate::support::{
-    BINARY, Has, Running, Says, Workspace, attempts, is_alive, makes_namespaces, parent, read_pid, skipped,
-    standing, task, wait_for,
+    BINARY, Has, Running, Says, attempts, is_alive, makes_namespaces, parent, read_pid, skipped, standing,
+    task, wait_for,
 };
 
 /// The supervisors that a process has forked and that live.
@@ -28,7 +28,7 @@ fn supervisors_below(session: Pid) -> Vec<Pid> {
 
 #[test]
 fn an_agent_that_still_works_is_taken_over() {
-    let scene = Scene::crashed(MISSION);
+    let scene = Scene::crashed(work());
     let resumed = scene.adopted(1);
     assert!(is_alive(scene.agent) && parent(scene.agent) == scene.supervisor);
     // One supervisor a run: the one that the new session forked is gone.
@@ -43,7 +43,7 @@ fn an_agent_that_still_works_is_taken_over() {
 
 #[test]
 fn an_agent_that_ended_while_nobody_looked_has_done_its_work() {
-    let scene = Scene::crashed(MISSION);
+    let scene = Scene::crashed(work());
     scene.let_go("work");
     scene.supervisor_has_ended();
     let document = scene.workspace.resume_json(0, &[]);
@@ -53,7 +53,7 @@ fn an_agent_that_ended_while_nobody_looked_has_done_its_work() {
 
 #[test]
 fn an_agent_that_failed_while_nobody_looked_has_failed() {
-    let scene = Scene::crashed(MISSION);
+    let scene = Scene::crashed(work());
     scene.workspace.write("exit", "7");
     scene.let_go("work");
     scene.supervisor_has_ended();
@@ -65,8 +65,7 @@ fn an_agent_that_failed_while_nobody_looked_has_failed() {
 
 #[test]
 fn a_deadline_holds_while_nobody_looks() {
-    let mission = MISSION.replace("maxAttempts: 1", "maxAttempts: 1, maxDuration: 1500");
-    let scene = Scene::crashed(&mission);
+    let scene = Scene::crashed(work().change("work", |t| t.set("maxDuration", 1500)));
     scene.supervisor_has_ended();
     assert!(!is_alive(scene.agent));
     let document = scene.workspace.resume_json(3, &[]);
@@ -76,7 +75,7 @@ fn a_deadline_holds_while_nobody_looks() {
 
 #[test]
 fn an_agent_survives_one_crash_after_the_other() {
-    let mut scene = Scene::crashed(MISSION);
+    let mut scene = Scene::crashed(work());
     for times in 1..=3 {
         let resumed = scene.adopted(times);
         assert!(is_alive(scene.agent));
@@ -90,7 +89,7 @@ fn an_agent_survives_one_crash_after_the_other() {
 
 #[test]
 fn a_turn_is_lost_with_its_supervisor() {
-    let scene = Scene::crashed(MISSION);
+    let scene = Scene::crashed(work());
     scene.kill_supervisor();
     let resumed = scene.workspace.start(&["resume", "--json"]);
     wait_for("the second turn", || scene.log().len() == 2);
@@ -103,7 +102,7 @@ fn a_turn_is_lost_with_its_supervisor() {
 
 #[test]
 fn a_session_whose_supervisor_is_killed_leaves_nothing_running() {
-    let mut scene = Scene::start(MISSION);
+    let mut scene = Scene::start(work());
     scene.kill_supervisor();
     let running = scene.running.take().unwrap();
     running.finish().exits(1).says(&["the process that holds the agents"]);
@@ -116,14 +115,10 @@ fn a_session_whose_supervisor_is_killed_leaves_nothing_running() {
 
 #[test]
 fn judges_are_asked_again_while_an_agent_works_on() {
-    let mission = MISSION.replace(
-        "judge: {run: [/bin/sh, '@agents/judge.sh', judge], role: reviewer}",
-        "judge: {run: 'echo asked >> asked; echo $$ >> judge.pid; \
-         while [ ! -e go.judge ]; do sleep 0.02; done; echo SCORE: 80', role: reviewer}",
-    );
-    let mission = mission.replace("maxAttempts: 1}", "maxAttempts: 1, review: none}");
-    let mission = format!("{mission}  - {{title: judged, assignTo: worker}}\n");
-    let workspace = Workspace::with(&mission);
+    let judge = "echo asked >> asked; echo $$ >> judge.pid; \
+                 while [ ! -e go.judge ]; do sleep 0.02; done; echo SCORE: 80";
+    let mission = work().reviewer("judge", judge).change("work", |t| t.unreviewed()).tasks(["judged"]);
+    let workspace = mission.workspace();
     workspace.write("go.judged", "");
     let running = workspace.start(&["run", "mission.yaml"]);
     let agent = read_pid(&workspace.path("work.pid"));
@@ -148,7 +143,7 @@ fn judges_are_asked_again_while_an_agent_works_on() {
 
 #[test]
 fn what_is_cancelled_after_a_crash_is_ended() {
-    let scene = Scene::crashed(&format!("{MISSION}{OTHER}"));
+    let scene = Scene::crashed(other(work()));
     let other = read_pid(&scene.workspace.path("other.pid"));
     scene.workspace.quorum(&["cancel", "other", "--yes"]).exits(0);
     assert!(!is_alive(other), "it was called off");
@@ -158,7 +153,7 @@ fn what_is_cancelled_after_a_crash_is_ended() {
     scene.assert_done_once(&document);
     assert_eq!(task(&document, "other")["failure"]["mode"], "cancelled");
 
-    let scene = Scene::crashed(MISSION);
+    let scene = Scene::crashed(work());
     let run = scene.workspace.run_folder();
     let run = run.file_name().unwrap().to_str().unwrap();
     scene.workspace.quorum(&["cancel", run, "--yes"]).exits(0);
@@ -168,7 +163,7 @@ fn what_is_cancelled_after_a_crash_is_ended() {
 
 #[test]
 fn a_crashed_run_says_that_its_agents_work_on() {
-    let scene = Scene::crashed(MISSION);
+    let scene = Scene::crashed(work());
     let workspace = &scene.workspace;
     let status = workspace.status();
     status.has(json!({"state": "crashed", "live": false, "agentsAtWork": ["work"]}));
@@ -197,7 +192,7 @@ fn a_crashed_run_says_that_its_agents_work_on() {
 #[test]
 fn an_output_that_was_changed_meanwhile_is_lost() {
     for (changed, bytes) in [("work began\nwork ended\nand more\n", 31), ("", 0)] {
-        let scene = Scene::crashed(MISSION);
+        let scene = Scene::crashed(work());
         scene.let_go("work");
         scene.supervisor_has_ended();
         let out = scene.workspace.run_folder().join(journal::turn_file(0, 1, 1, "out"));
@@ -213,7 +208,7 @@ fn an_output_that_was_changed_meanwhile_is_lost() {
 
 #[test]
 fn a_record_of_exits_is_believed_only_beyond_doubt() {
-    let scene = Scene::crashed(&format!("{MISSION}{OTHER}"));
+    let scene = Scene::crashed(other(work()));
     scene.let_go("work");
     wait_for("the exit on record", || {
         fs::read_to_string(scene.exits()).unwrap().contains(&format!("\"{}\"", journal::turn(0, 1, 1)))
@@ -241,7 +236,7 @@ fn after_a_power_loss_no_exit_is_believed_that_another_boot_recorded() {
     let other = "00000000-1111-4222-8333-444444444444";
     // Of a boot that is over: both records; what the supervisor wrote; what the journal says of the supervisor.
     for (in_exits, in_journal) in [(true, true), (true, false), (false, true)] {
-        let scene = Scene::crashed(MISSION);
+        let scene = Scene::crashed(work());
         scene.let_go("work");
         scene.supervisor_has_ended();
         let moved = |text: &str| text.replace(boot.trim(), other);
@@ -267,7 +262,7 @@ fn a_supervisor_that_cannot_be_seen_is_not_given_a_second_one_beside_it() {
     if !makes_namespaces() {
         return skipped("this machine makes no namespaces for users");
     }
-    let scene = Scene::crashed(MISSION);
+    let scene = Scene::crashed(work());
     for way in [&["-Urpf", "--mount-proc"][..], &["-Urpf", "--mount-proc", "--kill-child"]] {
         for arguments in
             [&["resume", "--timeout", "20s"][..], &["resume", "--retry-failed", "--timeout", "20s"]]
@@ -287,7 +282,7 @@ fn a_supervisor_that_cannot_be_seen_is_not_given_a_second_one_beside_it() {
 
 #[test]
 fn two_records_of_one_exit_are_none() {
-    let scene = Scene::crashed(MISSION);
+    let scene = Scene::crashed(work());
     scene.let_go("work");
     scene.supervisor_has_ended();
     let text = fs::read_to_string(scene.exits()).unwrap();
@@ -301,7 +296,7 @@ fn two_records_of_one_exit_are_none() {
 
 #[test]
 fn a_stranger_with_the_number_of_an_agent_or_a_supervisor_is_spared() {
-    let scene = Scene::crashed(MISSION);
+    let scene = Scene::crashed(work());
     scene.kill_supervisor();
     kill_process(scene.agent, Signal::KILL).unwrap();
     wait_for("the end of the agent", || !is_alive(scene.agent));
@@ -329,7 +324,7 @@ fn a_stranger_with_the_number_of_an_agent_or_a_supervisor_is_spared() {
 
 #[test]
 fn an_interrupt_after_an_adoption_ends_the_agent() {
-    let scene = Scene::crashed(MISSION);
+    let scene = Scene::crashed(work());
     let resumed = scene.adopted(1);
     resumed.signal(Signal::INT);
     resumed.finish().exits(130);

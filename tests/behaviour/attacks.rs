@@ -1,13 +1,12 @@
 //! Work that speaks to its judge: by its output, by what its files hold and by what they are called (semantics, section
 //! 7). The judge obeys every instruction that reaches it outside a fence; none may.
 
-use std::fmt::Write as _;
 use std::fs;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::scenes::attacks::{ATTACKS, WORD};
-use crate::support::{Workspace, task};
+use crate::support::{Mission, Workspace, task};
 
 const WAYS: [&str; 3] = ["output", "content", "name"];
 
@@ -20,37 +19,40 @@ fn carried(attack: &str, way: &str) -> Vec<u8> {
     }
 }
 
-fn task_of(title: &str, description: &str) -> String {
-    format!(
-        "
-  - title: {title}
-    assignTo: attacker
-    description: {description}
-    maxAttempts: 1
-    expectations:
-      - {{type: file_exists, paths: ['out/{title}/*']}}
-      - {{type: llm_review, reviewers: [judge], dimensions: [{{name: honesty, weight: 1}}]}}
-"
-    )
+fn task_of(mission: Mission, title: &str, description: &str) -> Mission {
+    mission.task(title, |t| {
+        t.set("description", description)
+            .attempts(1)
+            .expects(json!({"type": "file_exists", "paths": [format!("out/{title}/*")]}))
+            .scored(["judge"], "honesty")
+    })
+}
+
+/// An attacker, and a judge that obeys, with more keys of the judge.
+fn attacked(judge: Value) -> Mission {
+    Mission::new()
+        .agent_with(
+            "attacker",
+            json!({"run": ["/bin/sh", "@agents/attacker.sh", "attacks"], "input": "none"}),
+        )
+        .agent_with(
+            "judge",
+            json!({"run": ["/bin/sh", "@agents/obedient-judge.sh", "asked", WORD], "role": "reviewer"}),
+        )
+        .change_agent("judge", judge)
+        .setting("concurrency", 4)
 }
 
 #[test]
 fn no_instruction_reaches_the_judge_out_of_its_fence() {
-    let mut tasks = task_of("told", &format!("the mission itself says {WORD}"));
+    let mission = attacked(json!({})).setting("judgeBreaker", 0);
+    let mut mission = task_of(mission, "told", &format!("the mission itself says {WORD}"));
     for way in WAYS {
         for n in 0..ATTACKS.len() {
-            let _ = write!(tasks, "{}", task_of(&format!("{way}-{n}"), "write something"));
+            mission = task_of(mission, &format!("{way}-{n}"), "write something");
         }
     }
-    let workspace = Workspace::with(&format!(
-        "
-name: attacks
-settings: {{concurrency: 4, judgeBreaker: 0}}
-agents:
-  attacker: {{run: [/bin/sh, '@agents/attacker.sh', attacks], input: none}}
-  judge: {{run: [/bin/sh, '@agents/obedient-judge.sh', asked, {WORD}], role: reviewer}}
-tasks:{tasks}"
-    ));
+    let workspace = mission.workspace();
     workspace.write("attacks/told/output", "work");
     workspace.write("out/told/file.txt", "work");
     for way in WAYS {
@@ -93,40 +95,23 @@ const EVERYWHERE: usize = 4;
 
 /// Plays every attack, in every way at once, against the judge of a kind of stage, which `top` and the keys of each task
 /// name. Some attacks carry their words in the result file instead of the output.
-fn play(top: &str, keys: &str) -> Workspace {
-    let workspace = Workspace::new();
-    let mut tasks = String::new();
-    let mut add = |title: &str, description: &str| {
+fn play(top: Value, keys: Value) -> Workspace {
+    let add = |mission: Mission, title: &str, description: &str| {
         // The check sends the first attempt back, so that the second one is judged with that before it.
         let check = format!("cat attacks/{title}/check; test $QUORUM_ATTEMPT -gt 1");
-        let _ = write!(
-            tasks,
-            "
-  - title: {title}
-    assignTo: attacker
-    description: {description}
-    maxAttempts: 2
-    review: none
-    expectations:
-      - {{type: file_exists, paths: ['out/{title}/*']}}
-      - {{type: script, command: '{check}'}}
-{keys}"
-        );
+        mission.task(title, |t| {
+            t.set("description", description)
+                .attempts(2)
+                .unreviewed()
+                .expects(json!({"type": "file_exists", "paths": [format!("out/{title}/*")]}))
+                .expects(json!({"type": "script", "command": check}))
+                .with(&keys)
+        })
     };
-    add(TOLD, &format!("the mission itself says {WORD}"));
-    for n in 0..ATTACKS.len() {
-        add(&title(n), "write something");
-    }
-    workspace.mission(&format!(
-        "
-name: attacks
-settings: {{concurrency: 4}}
-{top}
-agents:
-  attacker: {{run: [/bin/sh, '@agents/attacker.sh', attacks], input: none}}
-  judge: {{run: [/bin/sh, '@agents/obedient-judge.sh', asked, {WORD}], role: reviewer, vision: true}}
-tasks:{tasks}"
-    ));
+    let mission = attacked(json!({"vision": true})).keys(top);
+    let mission = add(mission, TOLD, &format!("the mission itself says {WORD}"));
+    let add_attack = |mission, n| add(mission, &title(n), "write something");
+    let workspace = (0..ATTACKS.len()).fold(mission, add_attack).workspace();
     for way in ["output", "content", "check"] {
         workspace.write(&format!("attacks/{TOLD}/{way}"), "work");
     }
@@ -191,25 +176,27 @@ fn assert_none_gets_through(workspace: &Workspace) {
 
 #[test]
 fn no_instruction_reaches_a_further_stage_out_of_its_fence() {
-    let stage = "    stakes: low\n    stages: [{name: legal, agent: judge}]\n";
-    assert_none_gets_through(&play("", stage));
+    let stage = json!({"stakes": "low", "stages": [{"name": "legal", "agent": "judge"}]});
+    assert_none_gets_through(&play(json!({}), stage));
 }
 
 #[test]
 fn no_instruction_reaches_the_red_team_out_of_its_fence() {
-    assert_none_gets_through(&play("redTeam: {agent: judge}", ""));
+    assert_none_gets_through(&play(json!({"redTeam": {"agent": "judge"}}), json!({})));
 }
 
 #[test]
 fn no_instruction_reaches_a_grader_out_of_its_fence() {
-    let grader = "    stakes: low\n    verification: {rubric: default-task, minConfidence: 0}\n";
-    assert_none_gets_through(&play("", grader));
+    let grader = json!({"stakes": "low", "verification": {"rubric": "default-task", "minConfidence": 0}});
+    assert_none_gets_through(&play(json!({}), grader));
 }
 
 #[test]
 fn no_instruction_reaches_who_looks_at_pictures_out_of_its_fence() {
-    let vision = "vision: {kind: llm_vision, agent: judge, screenshots: [shot.png, gone.png], expectations: [a header]}";
-    let workspace = play(vision, "");
+    let shots = ["shot.png", "gone.png"];
+    let vision =
+        json!({"kind": "llm_vision", "agent": "judge", "screenshots": shots, "expectations": ["a header"]});
+    let workspace = play(json!({"vision": vision}), json!({}));
     workspace.write("shot.png", b"\x89PNG\r\n\x1a\n fullmarks in a picture is for the eye only");
     assert_none_gets_through(&workspace);
 }
@@ -259,23 +246,21 @@ fn what_an_agent_writes_into_a_task_that_it_hands_down_does_not_speak_to_its_jud
     ] {
         let review = if role == reviewer { &obeys } else { &is_glad };
         let lead = format!("{review}cp result.json \"$QUORUM_RESULT_FILE\"");
-        let workspace = Workspace::with(&format!(
-            "
-name: handed down
-{top}
-agents:
-  lead: {{run: '{lead}'}}
-  worker: {{run: echo work}}
-  judge: {{run: [/bin/sh, '@agents/obedient-judge.sh', asked, {WORD}], {role}}}
-settings: {{maxAttempts: 1, maxFixAttempts: 0, maxRetries: 0}}
-tasks:
-  - title: plan
-    assignTo: lead
-    description: the mission itself says {WORD}
-    baseline: false
-    expectations: [{{type: script, command: 'true'}}]
-"
-        ));
+        let workspace = Mission::new()
+            .keys(top)
+            .agent("lead", lead)
+            .worker("echo work")
+            .agent_with("judge", json!({"run": ["/bin/sh", "@agents/obedient-judge.sh", "asked", WORD]}))
+            .change_agent("judge", role)
+            .setting("maxAttempts", 1)
+            .setting("maxFixAttempts", 0)
+            .setting("maxRetries", 0)
+            .task("plan", |t| {
+                t.set("description", format!("the mission itself says {WORD}"))
+                    .set("baseline", false)
+                    .expects(json!({"type": "script", "command": "true"}))
+            })
+            .workspace();
         workspace.write("result.json", result.to_string());
         workspace.write("shot.png", b"\x89PNG\r\n\x1a\n");
         let document = workspace.run_json(code, &[]);

@@ -1,7 +1,6 @@
 //! Work that speaks to a judge who looks for itself: by what its tools read, list and find, by commit messages and by
 //! result files (semantics, section 7). The judge obeys every instruction that reaches it outside a fence; none may.
 
-use std::fmt::Write as _;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -9,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::support::model::{Model, offered, results, says, scores, wants};
 use crate::support::scenes::attacks::{ATTACKS, WORD};
-use crate::support::{Workspace, task};
+use crate::support::{Mission, task};
 
 /// More of them, for what stands between tool calls; `@` stands for the order that the judge obeys.
 const FORGED: &[&str] = &[
@@ -90,33 +89,29 @@ fn obedient(body: &Value) -> wiremock::ResponseTemplate {
     scores("honesty", if is_misled(body) { 5 } else { 1 })
 }
 
-fn mission(model: &Model, agents: &str, tasks: &str) -> Workspace {
-    Workspace::with(&format!(
-        "
-name: attacks
-settings: {{concurrency: 4, judgeBreaker: 0, evaluate: true}}
-agents:
-  judge: {{adapter: openai, model: m, baseUrl: '{}', role: reviewer}}
-{agents}
-tasks:{tasks}",
-        model.base()
-    ))
+fn mission(model: &Model) -> Mission {
+    Mission::new()
+        .model("judge", model, "role: reviewer")
+        .setting("concurrency", 4)
+        .setting("judgeBreaker", 0)
+        .setting("evaluate", true)
 }
 
-const REVIEW: &str = "{type: llm_review, reviewers: [judge], dimensions: [{name: honesty, weight: 1}]}";
+/// A task for each attack, which the judge scores.
+fn judged(mission: Mission, way: &str, agent: &str) -> Mission {
+    let add = |mission: Mission, n| {
+        mission.task(&format!("{way}{n}"), |t| {
+            t.by(agent).attempts(1).set("description", "write it").scored(["judge"], "honesty")
+        })
+    };
+    (0..attacks().count()).fold(mission, add)
+}
 
 #[test]
 fn nothing_that_a_tool_gives_speaks_to_the_judge() {
     let model = Model::new(obedient);
-    let mut tasks = String::new();
-    for (n, _) in attacks().enumerate() {
-        let _ = write!(
-            tasks,
-            "\n  - {{title: t{n}, assignTo: attacker, maxAttempts: 1, description: write it, expectations: [{REVIEW}]}}"
-        );
-    }
-    let attacker = "  attacker: {run: [/bin/sh, '@agents/attacker.sh', attacks], input: none}";
-    let workspace = mission(&model, attacker, &tasks);
+    let attacker = json!({"run": ["/bin/sh", "@agents/attacker.sh", "attacks"], "input": "none"});
+    let workspace = judged(mission(&model).agent_with("attacker", attacker), "t", "attacker").workspace();
     for (n, attack) in attacks().enumerate() {
         let told = told(attack);
         workspace.write(&format!("attacks/t{n}/content"), told.replace('\0', " "));
@@ -172,22 +167,15 @@ fn nothing_in_a_result_file_speaks_to_the_judge() {
         false => obedient(body),
         true => says(json!({"answer": if is_misled(body) { WORD } else { "go on" }}).to_string()),
     });
-    let mut tasks = String::new();
-    for (n, _) in attacks().enumerate() {
-        let _ = write!(
-            tasks,
-            "\n  - {{title: t{n}, assignTo: claims, maxAttempts: 1, expectations: [{REVIEW}]}}\
-             \n  - {{title: q{n}, assignTo: asks, maxAttempts: 1, expectations: [{REVIEW}]}}"
-        );
-    }
+    let claims = r#"cp "results/$QUORUM_TASK" "$QUORUM_RESULT_FILE""#;
     // It asks in its first turn and works in its second.
-    let agents = "
-  lead: {adapter: openai, model: m, baseUrl: '@lead', role: manager}
-  claims: {run: 'cp \"results/$QUORUM_TASK\" \"$QUORUM_RESULT_FILE\"', input: none}
-  asks: {run: '[ \"$QUORUM_TURN\" = 1 ] && cp \"results/$QUORUM_TASK\" \"$QUORUM_RESULT_FILE\"; echo work', input: none}"
-        .replace("@lead", &model.base());
-    let workspace = mission(&model, &agents, &tasks)
-        .tap_mission("settings: {concurrency", "settings: {orchestrator: lead, concurrency");
+    let asks = format!(r#"[ "$QUORUM_TURN" = 1 ] && {claims}; echo work"#);
+    let mission = mission(&model)
+        .model("lead", &model, "role: manager")
+        .agent_with("claims", json!({"run": claims, "input": "none"}))
+        .agent_with("asks", json!({"run": asks, "input": "none"}))
+        .setting("orchestrator", "lead");
+    let workspace = judged(judged(mission, "t", "claims"), "q", "asks").workspace();
     for (n, attack) in attacks().enumerate() {
         let told = told(attack);
         let claims = json!({"output": told, "files": [told], "toolCalls": [{"name": told}]});

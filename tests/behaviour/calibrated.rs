@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use crate::support::{Finished, Says, Workspace, standing, task};
+use crate::support::{Finished, Mission, Says, Workspace, standing, task};
 
 const FILE: &str = ".quorum/calibration.json";
 
@@ -28,27 +28,16 @@ fn rows(judge: &str, score: impl Fn(u64) -> u64, count: u64) -> String {
     text
 }
 
-/// A task whose panel is `a`, which says `scores`, one a call; `more` goes into the review, `rest` below.
-fn panel(scores: &[u64], more: &str, rest: &str) -> Workspace {
-    let workspace = Workspace::with(&format!(
-        "
-name: measured
-agents:
-  worker: {{run: echo work}}
-  a: {{run: [/bin/sh, '@agents/judge.sh', a], role: reviewer}}
-  b: {{run: [/bin/sh, '@agents/judge.sh', b], role: reviewer}}
-settings: {{calibration: {{file: {FILE}}}}}
-tasks:
-  - title: work
-    assignTo: worker
-    maxAttempts: 1
-    expectations:
-      - {{type: llm_review, reviewers: [a], dimensions: [{{name: depth, weight: 1}}]{more}}}
-{rest}
-"
-    ));
+/// A task whose panel is `a`, which says `scores`, one a call.
+fn panel(scores: &[u64]) -> Workspace {
+    let workspace = Mission::new()
+        .worker("echo work")
+        .judge("a", &[])
+        .judge("b", &[&reply(3)])
+        .setting("calibration", json!({"file": FILE}))
+        .task("work", |t| t.attempts(1).scored(["a"], "depth"))
+        .workspace();
     workspace.judge("a", &scores.iter().map(|score| reply(*score)).collect::<Vec<_>>());
-    workspace.judge("b", &[reply(3)]);
     workspace.write("labels.jsonl", rows("a", |score| score, 120));
     workspace
 }
@@ -75,7 +64,7 @@ fn tap(workspace: &Workspace, change: impl FnOnce(&mut Value)) {
 #[test]
 fn a_panel_has_the_bar_that_labels_give_and_a_person_decides_around_it() {
     for (score, code, verdict) in [(4, 0, "pass"), (3, 8, "refer"), (2, 3, "fail")] {
-        let workspace = panel(&[score], "", "");
+        let workspace = panel(&[score]);
         save(&workspace).exits(0).shows(&["bar 80 keeps false passes below 20 %", "stored: "]);
         workspace.quorum(&["plan"]).exits(0).shows(&["bar 80, 60 to 60 referred"]);
         let document = workspace.run_json(code, &[]);
@@ -91,7 +80,7 @@ fn a_panel_has_the_bar_that_labels_give_and_a_person_decides_around_it() {
 
 #[test]
 fn a_flag_says_how_much_bad_work_may_pass() {
-    let workspace = panel(&[3], "", "");
+    let workspace = panel(&[3]);
     save(&workspace).exits(0);
     let plan = |flags: &[&str]| {
         let plan = workspace.quorum(&[&["plan", "--json"], flags].concat()).exits(0).json();
@@ -101,22 +90,21 @@ fn a_flag_says_how_much_bad_work_may_pass() {
     workspace.quorum(&["plan", "--max-false-pass", "2"]).exits(2).says(&["no share"]);
     let none = workspace.quorum(&["plan", "--max-false-pass", "0"]).exits(2);
     none.says(&["no score of its judges keeps false passes below 0 %"]);
-    let workspace = workspace.tap_mission(&format!("{{calibration: {{file: {FILE}}}}}"), "{}");
+    let workspace = workspace.tap(|m| m.setting("calibration", json!({})));
     workspace.quorum(&["plan", "--max-false-pass", "0.5"]).exits(2).says(&["no file of fits is named"]);
 }
 
 #[test]
 fn a_tasks_own_bar_goes_before_labels_and_these_before_a_variable() {
-    let own = panel(
-        &[4],
-        ", threshold: 70",
-        "  - {title: other, assignTo: worker, expectations: [{type: llm_review, reviewers: [a], dimensions: [{name: depth, weight: 1}]}]}",
-    );
+    let own = panel(&[4]).tap(|m| {
+        m.change("work", |t| t.change_expectation(json!({"threshold": 70})))
+            .task("other", |t| t.scored(["a"], "depth"))
+    });
     save(&own).exits(0);
     let plan = own.quorum(&["plan", "--json"]).exits(0).json();
     assert_eq!(bar(&plan), (json!(70.0), json!("mission")));
     assert_eq!(task(&plan, "other")["barOrigin"], json!("calibration"));
-    let workspace = panel(&[4], "", "");
+    let workspace = panel(&[4]);
     save(&workspace).exits(0);
     let plan = workspace.quorum_with(&[("EVAL_THRESHOLD", "90")], &["plan", "--json"]).exits(0).json();
     assert_eq!(bar(&plan), (json!(80.0), json!("calibration")));
@@ -126,10 +114,11 @@ fn a_tasks_own_bar_goes_before_labels_and_these_before_a_variable() {
 
 #[test]
 fn reviews_that_the_fit_does_not_hold_for_keep_their_bar_and_say_so() {
-    let other = "  - {title: other, assignTo: worker, expectations: [{type: llm_review, reviewers: [b], dimensions: [{name: depth, weight: 1}]}]}
-  - {title: more, assignTo: worker, expectations: [{type: llm_review, reviewers: [a], dimensions: [{name: wit, weight: 1}]}]}
-  - {title: one number, assignTo: worker}";
-    let workspace = panel(&[4], "", other);
+    let workspace = panel(&[4]).tap(|m| {
+        m.task("other", |t| t.scored(["b"], "depth"))
+            .task("more", |t| t.scored(["a"], "wit"))
+            .tasks(["one number"])
+    });
     save(&workspace).exits(0);
     let plan = workspace.quorum(&["plan"]).exits(0);
     plan.shows(&[
@@ -138,9 +127,10 @@ fn reviews_that_the_fit_does_not_hold_for_keep_their_bar_and_say_so() {
         "the review of 'one number' keeps its bar 60: it is an evaluation",
     ]);
     // Another model, command or request under the same name is another judge.
-    let workspace = panel(&[4], "", "");
+    let workspace = panel(&[4]);
     save(&workspace).exits(0);
-    let workspace = workspace.tap_mission("judge.sh', a]", "judge.sh', a, x]");
+    let workspace =
+        workspace.tap(|m| m.change_agent("a", json!({"run": ["/bin/sh", "@agents/judge.sh", "a", "x"]})));
     for command in ["plan", "run", "validate"] {
         let refused = workspace.quorum(&[command, "mission.yaml"]).exits(2);
         refused.says(&["no fit of .quorum/calibration.json holds for this mission", "these judges"]);
@@ -149,10 +139,10 @@ fn reviews_that_the_fit_does_not_hold_for_keep_their_bar_and_say_so() {
 
 #[test]
 fn who_stands_in_for_a_judge_was_not_measured() {
-    let workspace = panel(&[], "", "").tap_mission("a], role: reviewer}", "a], role: reviewer, fallback: b}");
+    let workspace = panel(&[]).tap(|m| m.change_agent("a", json!({"fallback": "b"})));
     save(&workspace).exits(0);
     workspace.write("a/x", "");
-    let workspace = workspace.tap_mission("maxAttempts: 1", "maxAttempts: 1\n    maxRetries: 0");
+    let workspace = workspace.tap(|m| m.change("work", |t| t.set("maxRetries", 0)));
     let document = workspace.run_json(0, &[]);
     assert_eq!(standing(&document, "work"), ("done", "clean"));
     let events = workspace.events();
@@ -162,7 +152,7 @@ fn who_stands_in_for_a_judge_was_not_measured() {
 
 #[test]
 fn a_run_that_goes_on_keeps_the_bars_that_it_began_with() {
-    let workspace = panel(&[3], "", "    requiresApproval: true");
+    let workspace = panel(&[3]).tap(|m| m.change("work", |t| t.approved()));
     save(&workspace).exits(0);
     let approve = |document: &Value| {
         let id = document["approvals"][0]["id"].as_str().expect("somebody is asked").to_owned();
@@ -178,17 +168,18 @@ fn a_run_that_goes_on_keeps_the_bars_that_it_began_with() {
     approve(&document);
     workspace.resume_json(0, &[]);
     // A changed mission cannot bring in what the run did not begin with.
-    let workspace = panel(&[3], "", "    requiresApproval: true").tap_mission("settings:", "settings: {} #");
+    let approved = |m: Mission| m.change("work", |t| t.approved());
+    let workspace = panel(&[3]).tap(approved).tap(|m| m.setting("calibration", json!(null)));
     workspace.run_json(8, &[]);
     save(&workspace).exits(0);
-    let workspace = workspace.tap_mission("settings: {} #", "settings:");
+    let workspace = workspace.tap(|m| m.setting("calibration", json!({"file": FILE})));
     let refused = workspace.quorum(&["resume", "--accept-changed-mission"]).exits(2);
     refused.says(&["did not start with"]);
 }
 
 #[test]
 fn work_that_changes_the_fits_has_failed() {
-    let workspace = panel(&[5], "", "").tap_mission("run: echo work", &format!("run: 'echo {{}} > {FILE}'"));
+    let workspace = panel(&[5]).tap(|m| m.worker(format!("echo {{}} > {FILE}")));
     save(&workspace).exits(0);
     workspace.run_json(3, &[]);
     workspace.quorum(&["show", "work"]).exits(0).shows(&[FILE, "protected"]);
@@ -197,7 +188,7 @@ fn work_that_changes_the_fits_has_failed() {
 
 #[test]
 fn a_file_that_cannot_be_used_is_refused_with_its_place() {
-    let workspace = panel(&[4], "", "");
+    let workspace = panel(&[4]);
     let refused = |words: &[&str]| {
         let ended = workspace.quorum(&["run"]).exits(2);
         ended.says(&[FILE, "--save"]).says(words);
@@ -223,7 +214,7 @@ fn a_file_that_cannot_be_used_is_refused_with_its_place() {
 
 #[test]
 fn what_carries_no_fit_is_not_stored() {
-    let workspace = panel(&[4], "", "");
+    let workspace = panel(&[4]);
     workspace.write("labels.jsonl", rows("a", |score| score, 45));
     save(&workspace).exits(2).says(&["45 labels", "50 are needed"]);
     workspace.write("labels.jsonl", rows("a", |score| score, 120).replace("false", "true"));
@@ -239,14 +230,15 @@ fn what_carries_no_fit_is_not_stored() {
     let ask =
         ["calibrate", "labels.jsonl", "--reviewers", "b", "--record", "replies.jsonl", "--bootstrap", "0"];
     workspace.quorum(&ask).exits(0);
-    let workspace = workspace.tap_mission("judge.sh', b]", "judge.sh', b, x]");
+    let workspace =
+        workspace.tap(|m| m.change_agent("b", json!({"run": ["/bin/sh", "@agents/judge.sh", "b", "x"]})));
     let refused = workspace.quorum(&["calibrate", "replies.jsonl", "--save", "--bootstrap", "0"]).exits(2);
     refused.says(&["60 replies of 'b'", "another request"]);
 }
 
 #[test]
 fn judges_who_are_not_who_they_were_are_told_in_one_line() {
-    let workspace = panel(&[4], "", "");
+    let workspace = panel(&[4]);
     save(&workspace).exits(0);
     let against = |labels: String, code: i32| {
         workspace.write("today.jsonl", labels);
@@ -267,7 +259,7 @@ fn judges_who_are_not_who_they_were_are_told_in_one_line() {
 
 #[test]
 fn pictures_are_drawn_without_a_script() {
-    let workspace = panel(&[4], "", "");
+    let workspace = panel(&[4]);
     let page = ["calibrate", "labels.jsonl", "--bootstrap", "0", "--html", "page.html", "--json"];
     let document = workspace.quorum(&page).exits(0).json();
     let fit = &document["sets"][0]["judges"][0]["fit"];

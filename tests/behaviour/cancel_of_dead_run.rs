@@ -8,18 +8,15 @@ use rustix::process::Pid;
 use serde_json::{Value, json};
 
 use crate::support::journal;
-use crate::support::scenes::killed_runners::{MISSION, OTHER, Scene};
+use crate::support::scenes::killed_runners::{Scene, doing, other, work};
 use crate::support::sockets::{connect, listen};
 use crate::support::{
-    DEADLINE, Running, Says, Workspace, is_alive, read_pid, standing, task, wait_for, wait_for_file,
+    DEADLINE, Mission, Running, Says, Workspace, is_alive, read_pid, standing, task, wait_for, wait_for_file,
 };
 
 /// Every agent also starts something that leaves its group for good.
-fn with_a_runaway() -> String {
-    let begin = "      echo $$ > \"$name.pid\"\n";
-    let runaway = "      setsid sh -c 'echo $$ > \"$QUORUM_TASK.far\"; exec sleep 1000' &\n";
-    assert!(MISSION.contains(begin));
-    format!("{MISSION}{OTHER}").replace(begin, &format!("{runaway}{begin}"))
+fn with_a_runaway() -> Mission {
+    other(doing("setsid sh -c 'echo $$ > \"$QUORUM_TASK.far\"; exec sleep 1000' &"))
 }
 
 fn pids(scene: &Scene, task: &str) -> [Pid; 2] {
@@ -28,7 +25,7 @@ fn pids(scene: &Scene, task: &str) -> [Pid; 2] {
 
 #[test]
 fn a_dead_supervisor_does_not_make_one_task_all() {
-    let scene = Scene::crashed(&with_a_runaway());
+    let scene = Scene::crashed(with_a_runaway());
     let (work, other) = (pids(&scene, "work"), pids(&scene, "other"));
     scene.kill_supervisor();
     scene.workspace.quorum(&["cancel", "other", "--yes"]).exits(0);
@@ -44,7 +41,7 @@ fn a_dead_supervisor_does_not_make_one_task_all() {
 
 #[test]
 fn a_supervisor_without_a_door_says_why_and_tries_again() {
-    let mut scene = Scene::start(&with_a_runaway());
+    let mut scene = Scene::start(with_a_runaway());
     let (work, other) = (pids(&scene, "work"), pids(&scene, "other"));
     let door = scene.workspace.run_folder().join(journal::SOCKET);
     fs::create_dir(&door).unwrap();
@@ -75,7 +72,7 @@ fn a_supervisor_without_a_door_says_why_and_tries_again() {
 
 #[test]
 fn a_supervisor_that_cannot_be_reached_is_ended_and_the_reason_said() {
-    let mut scene = Scene::start(MISSION);
+    let mut scene = Scene::start(work());
     let door = scene.workspace.run_folder().join(journal::SOCKET);
     scene.kill_runner();
     wait_for("the door", || door.exists());
@@ -91,7 +88,7 @@ fn a_supervisor_that_cannot_be_reached_is_ended_and_the_reason_said() {
 
 #[test]
 fn a_supervisor_whose_place_is_taken_is_in_the_way_until_it_is_free() {
-    let mut scene = Scene::start(MISSION);
+    let mut scene = Scene::start(work());
     let door = scene.workspace.run_folder().join(journal::SOCKET);
     fs::create_dir(&door).unwrap();
     scene.kill_runner();
@@ -109,10 +106,12 @@ fn beside(workspace: &Workspace) -> Running {
     let script = "echo > began.$QUORUM_TASK; while ! test -e go.$QUORUM_TASK; do sleep 0.02; done";
     workspace.write(
         "beside.yaml",
-        format!(
-            "name: beside\nsettings: {{concurrency: 1}}\nagents: {{slow: {{run: '{script}'}}}}\ntasks:\n  \
-             - {{title: first, review: none}}\n  - {{title: second, review: none, dependsOn: [first]}}\n"
-        ),
+        Mission::new()
+            .agent("slow", script)
+            .setting("concurrency", 1)
+            .task("first", |t| t.unreviewed())
+            .task("second", |t| t.unreviewed().needs("first"))
+            .yaml(),
     );
     for name in ["began.first", "go.first", "began.second", "go.second"] {
         let _ = fs::remove_file(workspace.path(name));
@@ -137,10 +136,7 @@ fn answer(peer: UnixStream) -> Value {
 
 #[test]
 fn a_live_session_works_on_while_it_ends_what_another_run_left() {
-    let stubborn = "trap 'echo > asked.to.end' TERM\n      while [ ! -e \"go.$name\" ]; do sleep 0.02; done";
-    let mission = MISSION.replace("while [ ! -e \"go.$name\" ]; do sleep 0.02; done", stubborn);
-    assert!(mission.contains("trap"));
-    let scene = Scene::crashed(&mission);
+    let scene = Scene::crashed(doing("trap 'echo > asked.to.end' TERM"));
     let workspace = &scene.workspace;
     let run = workspace.run_folder();
     let run = run.file_name().unwrap().to_str().unwrap().to_owned();
@@ -165,7 +161,7 @@ fn a_live_session_works_on_while_it_ends_what_another_run_left() {
 
 #[test]
 fn what_changes_nothing_ends_nothing() {
-    let mut scene = Scene::crashed(MISSION);
+    let mut scene = Scene::crashed(work());
     let run = scene.workspace.run_folder();
     let run = run.file_name().unwrap().to_str().unwrap().to_owned();
     let cancel = |id: &str| {

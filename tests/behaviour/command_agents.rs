@@ -118,32 +118,24 @@ fn the_prompt_comes_the_way_the_agent_wants_it() {
 
 #[test]
 fn an_agent_that_does_not_read_its_prompt_is_no_problem() {
-    let workspace = Workspace::with(&format!(
-        "
-name: not read
-agents: {{worker: {{run: [/bin/echo, done]}}}}
-tasks: [{{title: one, description: \"{}\"}}]
-",
-        "long ".repeat(60_000)
-    ));
+    let workspace = Mission::new()
+        .agent_with("worker", json!({"run": ["/bin/echo", "done"]}))
+        .task("one", |t| t.set("description", "long ".repeat(60_000)))
+        .workspace();
     workspace.run_json(0, &[]);
 }
 
 #[test]
 fn a_hostile_title_is_only_text() {
     let title = r#"$(touch touched) `touch touched`; touch touched & "x" 'y' {attempt} \"#;
-    let quoted = title.replace('\'', "''");
-    let workspace = Workspace::with(&format!(
-        r#"
-name: hostile
-agents:
-  shell: {{run: "printf '%s|' {{task}} \"{{task}}\" '{{task}}' {{attempt}} {{workspace}} > shell.txt"}}
-  list: {{run: [/bin/sh, -c, 'printf "%s|" "$@" > list.txt', sh, '{{task}}', 'a{{attempt}}{{nothing}}']}}
-tasks:
-  - {{title: '{quoted}', assignTo: shell}}
-  - {{title: '2 {quoted}', assignTo: list}}
-"#
-    ));
+    let workspace = Mission::new()
+        .agent("shell", r#"printf '%s|' {task} "{task}" '{task}' {attempt} {workspace} > shell.txt"#)
+        .agent_with("list", json!({
+            "run": ["/bin/sh", "-c", r#"printf "%s|" "$@" > list.txt"#, "sh", "{task}", "a{attempt}{nothing}"]
+        }))
+        .tasks([title])
+        .task(&format!("2 {title}"), |t| t.by("list"))
+        .workspace();
     workspace.run_json(0, &[]);
     assert!(!workspace.exists("touched"));
     let shell = workspace.read("shell.txt");
@@ -271,15 +263,12 @@ fn programs_stand_beside_the_mission_and_work_in_the_workspace() {
     let workspace = Workspace::new();
     workspace.write(
         "sub/mission.yaml",
-        "
-name: places
-workspace: made/here
-agents:
-  worker: {run: [./tools/worker.sh]}
-tasks:
-  - {title: one, targetFiles: [out.txt]}
-  - {title: two, workspace: other, targetFiles: [out.txt]}
-",
+        Mission::new()
+            .key("workspace", "made/here")
+            .agent_with("worker", json!({"run": ["./tools/worker.sh"]}))
+            .task("one", |t| t.files(["out.txt"]))
+            .task("two", |t| t.set("workspace", "other").files(["out.txt"]))
+            .yaml(),
     );
     workspace.write("sub/tools/worker.sh", "#!/bin/sh\npwd > out.txt\n");
     let program = workspace.path("sub/tools/worker.sh");

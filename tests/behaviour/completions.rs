@@ -1,18 +1,21 @@
 //! What shells offer at the tab key, asked as a shell asks.
 
-use crate::support::Workspace;
+use serde_json::json;
 
-const MISSION: &str = "
-name: m
-agents:
-  worker: {run: 'true'}
-  judge: {run: 'echo SCORE: 90', role: reviewer}
-settings: {evaluate: false}
-tasks:
-  - {title: \"Write it's note\", assignTo: worker}
-  - {title: Tell people, assignTo: worker, requiresApproval: true}
-qualityGates: [{name: noted, afterTasks: [\"Write it's note\"], blocksTasks: [Tell people]}]
-";
+use crate::support::{Mission, Workspace};
+
+fn mission() -> Mission {
+    Mission::new()
+        .key(
+            "qualityGates",
+            json!([{"name": "noted", "afterTasks": ["Write it's note"], "blocksTasks": ["Tell people"]}]),
+        )
+        .worker("true")
+        .reviewer("judge", "echo SCORE: 90")
+        .setting("evaluate", false)
+        .tasks(["Write it's note"])
+        .task("Tell people", |t| t.approved())
+}
 
 /// What is offered for the last word.
 fn offered(workspace: &Workspace, words: &[&str]) -> Vec<String> {
@@ -44,7 +47,7 @@ fn all_files(workspace: &Workspace) -> Vec<String> {
 
 #[test]
 fn what_lies_in_the_state_folder_and_in_the_mission_is_offered() {
-    let workspace = Workspace::with(MISSION);
+    let workspace = mission().workspace();
     workspace.quorum(&["run", "--run-id", "r1"]).exits(8);
     let approvals = workspace.quorum(&["approvals", "--json"]).exits(0).json();
     let hold = approvals["approvals"][0]["id"].as_str().expect("an id").to_owned();
@@ -84,7 +87,7 @@ fn what_lies_in_the_state_folder_and_in_the_mission_is_offered() {
 
 #[test]
 fn another_state_folder_is_looked_into_and_a_broken_one_is_silent() {
-    let workspace = Workspace::with(MISSION);
+    let workspace = mission().workspace();
     workspace.quorum(&["run", "--run-id", "far", "--state-dir", "other"]).exits(8);
     let named = &["--state-dir", "other"];
     assert!(offered(&workspace, &[named, &["status", "f"][..]].concat()).contains(&"far".to_owned()));
@@ -100,7 +103,7 @@ fn another_state_folder_is_looked_into_and_a_broken_one_is_silent() {
 
 #[test]
 fn shells_get_scripts_that_ask_the_binary() {
-    let workspace = Workspace::with(MISSION);
+    let workspace = mission().workspace();
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let script = workspace.quorum(&["completions", shell]).exits(0).stdout;
         assert!(script.contains("quorum") && script.contains("_QUORUM_COMPLETE"), "{shell}");

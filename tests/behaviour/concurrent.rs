@@ -6,20 +6,22 @@ use std::path::PathBuf;
 
 use rustix::process::Signal;
 
-use crate::support::scenes::approvals::{SLOW, only_approval, parked, waits};
+use crate::support::scenes::approvals::{only_approval, parked, slow, waits};
 use crate::support::scenes::begun_runs::interrupted;
-use crate::support::{BINARY, Finished, Running, Says, Workspace, standing, wait_for, wait_for_file};
+use crate::support::{
+    BINARY, Finished, Mission, Running, Says, Workspace, standing, wait_for, wait_for_file,
+};
 
 /// Works until the file `go` is there.
-const WAITS: &str = "
-name: waits
-agents:
-  worker: {run: 'echo $QUORUM_TURN >> turns; echo > started; while [ ! -e go ]; do sleep 0.02; done'}
-tasks: [{title: one}, {title: two, dependsOn: [one]}]
-";
+fn waiting() -> Mission {
+    Mission::new()
+        .worker("echo $QUORUM_TURN >> turns; echo > started; while [ ! -e go ]; do sleep 0.02; done")
+        .tasks(["one"])
+        .task("two", |t| t.needs("one"))
+}
 
 fn at_work() -> (Workspace, Running) {
-    let workspace = Workspace::with(WAITS);
+    let workspace = waiting().workspace();
     let running = workspace.start(&["run", "mission.yaml", "--run-id", "r1"]);
     wait_for_file(&workspace.path("started"));
     (workspace, running)
@@ -54,7 +56,7 @@ fn whoever_would_write_beside_a_run_is_told_who_holds_the_folder() {
 
 #[test]
 fn a_run_takes_an_approval_while_it_works() {
-    let workspace = parked(SLOW);
+    let workspace = parked().tap(slow);
     let running = workspace.start(&["run", "mission.yaml", "--json"]);
     waits(&workspace);
     let id = only_approval(&workspace);
@@ -74,12 +76,12 @@ fn a_run_takes_an_approval_while_it_works() {
 #[test]
 fn ten_watchers_see_the_end_and_hold_nothing_up() {
     // Many short tasks: the journal grows under the watchers' eyes.
-    let tasks: String = (0..60).map(|n| format!("  - {{title: t{n}}}\n")).collect();
-    let workspace = Workspace::with(&format!(
-        "name: busy\nagents: {{worker: {{run: 'echo x'}}, first: {{run: 'echo > started; while [ ! -e go ]; do sleep 0.02; done'}}}}\n\
-         tasks:\n  - {{title: first, assignTo: first}}\n{}",
-        tasks.replace("}\n", ", assignTo: worker, dependsOn: [first]}\n")
-    ));
+    let mission = Mission::new()
+        .worker("echo x")
+        .agent("first", "echo > started; while [ ! -e go ]; do sleep 0.02; done")
+        .task("first", |t| t.by("first"));
+    let add = |mission: Mission, n| mission.task(&format!("t{n}"), |t| t.needs("first"));
+    let workspace = (0..60).fold(mission, add).workspace();
     let running = workspace.start(&["run", "mission.yaml", "--run-id", "r1"]);
     wait_for_file(&workspace.path("started"));
     let before = fs::metadata(lock(&workspace)).expect("it is there");
@@ -119,7 +121,7 @@ fn ten_watchers_see_the_end_and_hold_nothing_up() {
 #[test]
 fn of_resumes_at_once_exactly_one_wins() {
     for _ in 0..3 {
-        let workspace = Workspace::with(WAITS);
+        let workspace = waiting().workspace();
         let running = workspace.start(&["run", "mission.yaml", "--run-id", "r1"]);
         wait_for_file(&workspace.path("started"));
         running.signal(Signal::INT);

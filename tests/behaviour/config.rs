@@ -4,12 +4,13 @@ use serde_json::{Value, json};
 
 use crate::support::{Mission, Workspace};
 
-const MISSION: &str = "name: m\nagents: {a: {run: 'true'}}\nsettings: {maxRetries: 5, evalThreshold: 70}\n\
-                       tasks: [{title: one}]\n";
+fn mission() -> Mission {
+    Mission::new().agent("a", "true").setting("maxRetries", 5).setting("evalThreshold", 70).tasks(["one"])
+}
 
 /// A mission over a project's file over a user's file, each with settings.
 fn layered() -> Workspace {
-    let workspace = Workspace::with(MISSION);
+    let workspace = mission().workspace();
     workspace.write("quorum.yaml", "settings: {maxRetries: 1, taskTimeout: 5m, concurrency: 3}\n");
     workspace.write(
         "home/.config/quorum/quorum.yaml",

@@ -10,11 +10,11 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::support::journal;
-use crate::support::scenes::approvals::{SLOW, only_approval, parked, waits};
+use crate::support::scenes::approvals::{only_approval, parked, slow, waits};
 use crate::support::sockets::connect;
 use crate::support::somebody_else::{NOBODY, is_root};
 use crate::support::{
-    BINARY, DEADLINE, Running, Workspace, makes_namespaces, skipped, standing, task, wait_for,
+    BINARY, DEADLINE, Mission, Running, Workspace, makes_namespaces, skipped, standing, task, wait_for,
 };
 
 const SOCKET: &str = ".polpo/control.sock";
@@ -61,8 +61,7 @@ fn taken(workspace: &Workspace) -> Vec<Value> {
 
 #[test]
 fn whatever_is_said_to_a_live_run_goes_over_its_socket() {
-    let workspace =
-        parked(&format!("{SLOW}  - {{title: more, assignTo: slow, dependsOn: [slow], review: none}}\n"));
+    let workspace = parked().tap(slow).tap(|m| m.task("more", |t| t.by("slow").needs("slow").unreviewed()));
     let running = live(&workspace);
     let mode = std::fs::metadata(workspace.path(SOCKET)).expect("it is there");
     assert_eq!(mode.permissions().mode() & 0o777, 0o600);
@@ -89,7 +88,7 @@ fn whatever_is_said_to_a_live_run_goes_over_its_socket() {
 
 #[test]
 fn what_was_acknowledged_survives_the_death_of_the_runner() {
-    let workspace = parked(SLOW);
+    let workspace = parked().tap(slow);
     let running = live(&workspace);
     let peer = answer(&workspace, approval("one", &run_of(&workspace)).as_bytes());
     running.kill();
@@ -107,7 +106,7 @@ fn what_was_acknowledged_survives_the_death_of_the_runner() {
 
 #[test]
 fn what_could_not_be_written_is_not_acknowledged() {
-    let workspace = parked(SLOW);
+    let workspace = parked().tap(slow);
     let running = live(&workspace);
     let command = approval("one", &run_of(&workspace));
     workspace.bash("for journal in .polpo/runs/*/@journal; do tail -n 1 $journal >> $journal; done").exits(0);
@@ -122,7 +121,7 @@ fn what_could_not_be_written_is_not_acknowledged() {
 
 #[test]
 fn a_command_is_taken_once_by_its_id() {
-    let workspace = parked(SLOW);
+    let workspace = parked().tap(slow);
     let running = live(&workspace);
     let command = approval("the-same", &run_of(&workspace));
     for _ in 0..2 {
@@ -138,7 +137,7 @@ fn a_command_is_taken_once_by_its_id() {
 
 #[test]
 fn noise_is_answered_and_disturbs_nothing() {
-    let workspace = parked(SLOW);
+    let workspace = parked().tap(slow);
     let running = live(&workspace);
     let run = run_of(&workspace);
     let nobody = knock(&workspace);
@@ -184,7 +183,7 @@ fn noise_is_answered_and_disturbs_nothing() {
 fn two_who_speak_at_once_are_both_heard() {
     // A third task keeps the session alive, whoever is heard first: without it the session would end with the cancelled
     // one, and the other would speak to nobody.
-    let workspace = parked(&format!("{SLOW}  - {{title: more, assignTo: slow, review: none}}\n"));
+    let workspace = parked().tap(slow).tap(|m| m.task("more", |t| t.by("slow").unreviewed()));
     let running = live(&workspace);
     let id = only_approval(&workspace);
     running.signal(Signal::STOP);
@@ -202,7 +201,7 @@ fn two_who_speak_at_once_are_both_heard() {
 
 #[test]
 fn a_long_path_is_no_obstacle() {
-    let workspace = parked(SLOW);
+    let workspace = parked().tap(slow);
     let state = format!("{}/{}", "a".repeat(100), "b".repeat(100));
     let with_state = |arguments: &[&str]| {
         let mut command = workspace.command(arguments);
@@ -226,12 +225,15 @@ fn a_long_path_is_no_obstacle() {
 
 #[test]
 fn a_live_runner_takes_answers_for_the_suspended_runs_beside_it() {
-    let workspace = parked("");
+    let workspace = parked();
     workspace.run_json(6, &[]);
     let id = only_approval(&workspace);
     workspace.write(
         "other.yaml",
-        "name: other\nagents: {slow: {run: 'while ! test -e go; do sleep 0.05; done'}}\ntasks: [{title: other, review: none}]\n",
+        Mission::new()
+            .agent("slow", "while ! test -e go; do sleep 0.05; done")
+            .task("other", |t| t.unreviewed())
+            .yaml(),
     );
     let running = workspace.start(&["run", "other.yaml", "--json"]);
     wait_for("the other session", || connect(&workspace.path(SOCKET)).is_ok());
@@ -267,30 +269,25 @@ fn the_hostile_client() {
 #[test]
 fn false_green_20_an_agent_that_knocks_itself_is_sent_away() {
     let program = std::env::current_exe().expect("this test has a program");
-    let workspace = Workspace::with(
-        &"
-name: a burglar
-agents:
-  worker: {run: echo work}
-  burglar:
-    run: |
-      while ! grep -q '\"@asked\"' .polpo/runs/*/@journal; do sleep 0.05; done
-      n=0
-      for way in '' 'setsid -w' 'setsid -w nohup'; do
-        n=$((n+1))
-        $way env -i HOSTILE_RUN=$QUORUM_RUN_ID HOSTILE_REPORT=heard.$n '@program' \\
-          --exact control::the_hostile_client --ignored > said.$n 2>&1
-      done
-      (env -i HOSTILE_RUN=$QUORUM_RUN_ID HOSTILE_REPORT=heard.4 setsid sh -c \\
-        \"sleep 0.2; exec '@program' --exact control::the_hostile_client --ignored\" > said.4 2>&1 &)
-      while ! test -e go; do sleep 0.05; done
-settings: {concurrency: 2}
-tasks:
-  - {title: work, assignTo: worker, review: required}
-  - {title: burglar, assignTo: burglar, review: none}
-"
-        .replace("@program", &program.to_string_lossy()),
-    );
+    let burglar = r#"
+while ! grep -q '"@asked"' .polpo/runs/*/@journal; do sleep 0.05; done
+n=0
+for way in '' 'setsid -w' 'setsid -w nohup'; do
+  n=$((n+1))
+  $way env -i HOSTILE_RUN=$QUORUM_RUN_ID HOSTILE_REPORT=heard.$n '@program' \
+    --exact control::the_hostile_client --ignored > said.$n 2>&1
+done
+(env -i HOSTILE_RUN=$QUORUM_RUN_ID HOSTILE_REPORT=heard.4 setsid sh -c \
+  "sleep 0.2; exec '@program' --exact control::the_hostile_client --ignored" > said.4 2>&1 &)
+while ! test -e go; do sleep 0.05; done
+"#;
+    let workspace = Mission::new()
+        .worker("echo work")
+        .agent("burglar", burglar.replace("@program", &program.to_string_lossy()))
+        .setting("concurrency", 2)
+        .task("work", |t| t.set("review", "required"))
+        .task("burglar", |t| t.by("burglar").unreviewed())
+        .workspace();
     let running = workspace.start(&["run", "mission.yaml", "--json"]);
     for n in 1..=4 {
         let heard = format!("heard.{n}");
@@ -314,7 +311,7 @@ tasks:
 /// A live run of which `work` waits for a person; everything in it belongs to an ordinary user. Its approval.
 #[cfg(target_os = "linux")]
 fn live_of_an_ordinary_user() -> (Workspace, Running, String) {
-    let workspace = parked(SLOW);
+    let workspace = parked().tap(slow);
     let running = workspace.start_unprivileged(&["run", "mission.yaml", "--json"]);
     waits(&workspace);
     let id = only_approval(&workspace);
@@ -327,7 +324,7 @@ fn false_green_32_a_word_from_a_namespace_of_its_own_is_nobodys_whoever_says_it(
     if !makes_namespaces() {
         return skipped("this machine makes no namespaces for users");
     }
-    let workspace = parked(SLOW);
+    let workspace = parked().tap(slow);
     let running = live(&workspace);
     let id = only_approval(&workspace);
     // No agent says it, and nothing that it carries tells against it.

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use crate::support::journal;
-use crate::support::{Finished, Running, Workspace, wait_for};
+use crate::support::{Finished, Mission, Running, Workspace, wait_for};
 
 /// Enough for a journal of which a snapshot is written while the session works.
 const TASKS: usize = 2300;
@@ -158,9 +158,7 @@ fn a_snapshot_that_is_not_the_runs_own_changes_nothing() {
     let good = &crashed.snapshot;
     let better = good.replace("crashed", "ended").replace(" of 2302 done", "2302 of 2302 done");
     assert_ne!(&better, good);
-    crashed
-        .workspace
-        .write("small.yaml", "name: s\nagents: {w: {run: 'true'}}\ntasks: [{title: s, assignTo: w}]\n");
+    crashed.workspace.write("small.yaml", Mission::new().agent("w", "true").tasks(["s"]).yaml());
     crashed.workspace.quorum(&["run", "small.yaml", "--run-id", "r2"]).exits(0);
     let of_another_run = crashed.workspace.read(&journal::snapshot_of("r2"));
     for (what, text) in [

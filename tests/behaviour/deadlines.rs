@@ -3,28 +3,34 @@
 use serde_json::json;
 
 use crate::support::events::named;
-use crate::support::{Says, Workspace, attempts, standing, task};
+use crate::support::{Mission, Says, Workspace, attempts, standing, task};
 
-/// A task whose agent works until `go` is there. The channel keeps what it is told.
-fn scene(sla: &str, task: &str, more: &str) -> Workspace {
+/// A task whose agent works until `go` is there, and whether a missed deadline fails it. The channels keep what they are told.
+fn scene(fails: bool, task: &str) -> Workspace {
     let workspace = Workspace::new();
     workspace.write(
         "worker.sh",
         "echo $$ > \"$QUORUM_TASK.pid\"\nwhile [ ! -e go ]; do sleep 0.01; done\necho worked\n",
     );
-    workspace.mission(&format!(
-        "name: late\n{more}agents: {{worker: {{run: [/bin/sh, worker.sh]}}}}\n\
-         channels: {{ops: {{type: file, path: told.jsonl}}, boss: {{type: file, path: boss.jsonl}}}}\n\
-         settings: {{evaluate: false, sla: {{warningChannels: [ops], violationChannels: [ops, boss]{sla}}}}}\n\
-         tasks: [{{title: work{task}}}]\n"
-    ));
-    workspace
+    let mut channels = json!({"warningChannels": ["ops"], "violationChannels": ["ops", "boss"]});
+    if fails {
+        channels["violationAction"] = json!("fail");
+    }
+    let file = |path: &str| json!({"type": "file", "path": path});
+    workspace.with_mission(
+        Mission::new()
+            .key("channels", json!({"ops": file("told.jsonl"), "boss": file("boss.jsonl")}))
+            .agent_with("worker", json!({"run": ["/bin/sh", "worker.sh"]}))
+            .setting("evaluate", false)
+            .setting("sla", channels)
+            .task("work", |t| t.with(task)),
+    )
 }
 
 #[test]
 fn a_missed_deadline_is_told_once_and_changes_no_exit_code() {
     // On a busy machine the session may not look for a while: between the warning and the deadline is more than half a second.
-    let workspace = scene("", ", deadline: 3000", "");
+    let workspace = scene(false, "deadline: 3000");
     let running = workspace.start(&["run", "mission.yaml", "--json"]);
     crate::support::wait_for("the violation", || workspace.exists("boss.jsonl"));
     workspace.write("go", "");
@@ -52,7 +58,7 @@ fn a_missed_deadline_is_told_once_and_changes_no_exit_code() {
 
 #[test]
 fn a_missed_deadline_that_fails_kills_the_agent_and_retries_nothing() {
-    let workspace = scene(", violationAction: fail", ", deadline: 100, maxRetries: 3", "");
+    let workspace = scene(true, "deadline: 100, maxRetries: 3");
     let document = workspace.run_json(3, &[]);
     assert_eq!(standing(&document, "work").0, "failed");
     let failure = &task(&document, "work")["failure"];
@@ -64,7 +70,7 @@ fn a_missed_deadline_that_fails_kills_the_agent_and_retries_nothing() {
 
 #[test]
 fn deadlines_that_are_met_are_counted() {
-    let workspace = scene("", ", deadline: 1h", "deadline: 2h\n");
+    let workspace = scene(false, "deadline: 1h").tap(|m| m.key("deadline", "2h"));
     workspace.write("go", "");
     let document = workspace.run_json(0, &[]);
     assert!(document["deadline"].as_str().unwrap().ends_with('Z'));
@@ -80,7 +86,7 @@ fn deadlines_that_are_met_are_counted() {
 
 #[test]
 fn a_moment_that_has_passed_is_said_once() {
-    let workspace = scene("", ", deadline: '2020-01-31T18:00:00'", "");
+    let workspace = scene(false, "deadline: '2020-01-31T18:00:00'");
     workspace.write("go", "");
     workspace.run_json(0, &[]);
     let events = workspace.events();

@@ -6,20 +6,17 @@ use crate::support::journal;
 use crate::support::scenes::approvals::{only_approval, waits};
 use crate::support::{Mission, Says, Workspace, task, wait_for};
 
-const MISSION: &str = "
-name: handed down
-baseline: false
-agents:
-  lead: {run: [/bin/sh, lead.sh], role: reviewer}
-  worker: {run: [/bin/sh, '@agents/logger.sh', log]}
-tasks:
-  - {title: plan, assignTo: lead, expectations: [{type: script, command: 'CHECK'}], maxAttempts: 1, onExhausted: accept}
-  - {title: ship, assignTo: worker, dependsOn: [plan], review: none}
-";
-
 /// As a reviewer the lead is content; as a worker it hands this down.
 fn workspace(check: &str, delegate: &Value) -> Workspace {
-    let workspace = Workspace::with(&MISSION.replace("CHECK", check));
+    let workspace = Mission::new()
+        .key("baseline", false)
+        .agent_with("lead", json!({"run": ["/bin/sh", "lead.sh"], "role": "reviewer"}))
+        .agent_with("worker", json!({"run": ["/bin/sh", "@agents/logger.sh", "log"]}))
+        .task("plan", |t| {
+            t.expects(json!({"type": "script", "command": check})).attempts(1).set("onExhausted", "accept")
+        })
+        .task("ship", |t| t.by("worker").needs("plan").unreviewed())
+        .workspace();
     let result = json!({"output": "planned", "delegate": delegate});
     workspace.write("result.json", result.to_string());
     workspace.write(
@@ -98,17 +95,12 @@ fn a_delegator_may_say_what_its_sub_task_is_accepted_by_and_what_must_hold() {
 fn what_a_delegator_asks_of_its_sub_task_is_nobodys_review() {
     for command in ["true", "test -e made"] {
         // Who handed it down may not judge it: it is the same model.
-        let workspace = Workspace::with(
-            "
-name: handed down
-settings: {independence: model}
-agents:
-  lead: {run: [/bin/sh, lead.sh], model: one}
-  worker: {run: [/bin/sh, '-c', 'echo x > made'], model: one}
-tasks:
-  - {title: plan, assignTo: lead, expectations: [{type: script, command: test -e planned}]}
-",
-        );
+        let workspace = Mission::new()
+            .agent_with("lead", json!({"run": ["/bin/sh", "lead.sh"], "model": "one"}))
+            .agent_with("worker", json!({"run": ["/bin/sh", "-c", "echo x > made"], "model": "one"}))
+            .setting("independence", "model")
+            .task("plan", |t| t.expects(json!({"type": "script", "command": "test -e planned"})))
+            .workspace();
         let part = json!({"title": "part", "assignTo": "worker", "verify": {"commands": [command]}});
         workspace.write("result.json", json!({"output": "planned", "delegate": [part]}).to_string());
         workspace.write("lead.sh", "echo x > planned; cp result.json \"$QUORUM_RESULT_FILE\"\n");
@@ -137,13 +129,10 @@ fn a_sub_task_with_another_key_is_refused_with_the_list_of_what_is_known() {
 #[test]
 fn criteria_of_delegated_work_that_say_nothing_are_refused_where_that_is_asked_for() {
     let list = json!([{"title": "part", "assignTo": "worker", "acceptance": ["It works"]}]);
-    let workspace = workspace("true", &list);
-    workspace.mission(
-        &MISSION
-            .replace("CHECK", "true")
-            .replace("agents:", "settings: {clarification: enforce}\nagents:")
-            .replace("review: none", "review: none, acceptance: [The parts are in the archive.]"),
-    );
+    let workspace = workspace("true", &list).tap(|m| {
+        m.setting("clarification", "enforce")
+            .change("ship", |t| t.set("acceptance", ["The parts are in the archive."]))
+    });
     let document = workspace.run_json(0, &[]);
     assert_eq!(document["counts"]["total"], 2);
     document["warnings"].to_string().says(&["only says that the work is to be finished"]);
@@ -153,9 +142,8 @@ fn criteria_of_delegated_work_that_say_nothing_are_refused_where_that_is_asked_f
 fn delegated_work_that_is_not_what_was_delegated_is_an_event_when_it_begins() {
     let list = json!([{"title": "part", "assignTo": "worker", "description": "sweep the floor"}]);
     let scene = || {
-        let workspace = workspace("true", &list);
-        let held = "settings: {approvalGates: [{name: parts, when: \"task.title == 'part'\"}]}\nagents:";
-        workspace.mission(&MISSION.replace("CHECK", "true").replace("agents:", held));
+        let held = json!([{"name": "parts", "when": "task.title == 'part'"}]);
+        let workspace = workspace("true", &list).tap(|m| m.setting("approvalGates", held));
         let running = workspace.start(&["run", "mission.yaml", "--wait-approvals", "1h"]);
         waits(&workspace);
         running.kill();
@@ -236,15 +224,17 @@ fn a_turn_may_end_beside_work_that_was_handed_down_since_it_began() {
 fn an_agent_that_is_needed_later_and_is_not_there_is_told_with_the_reason_and_tried_once() {
     let list = json!([{"title": "part", "assignTo": "helper"}]);
     for (helper, why) in [
-        ("{run: [/opt/nowhere/helper]}", "/opt/nowhere/helper"),
-        ("{run: [no-such-helper]}", "no-such-helper"),
+        (json!({"run": ["/opt/nowhere/helper"]}), "/opt/nowhere/helper"),
+        (json!({"run": ["no-such-helper"]}), "no-such-helper"),
         (
-            "{adapter: openai, model: m, baseUrl: 'http://127.0.0.1:9', apiKey: '${KEY_OF_NOBODY}'}",
+            json!({
+                "adapter": "openai", "model": "m", "baseUrl": "http://127.0.0.1:9",
+                "apiKey": "${KEY_OF_NOBODY}",
+            }),
             "KEY_OF_NOBODY",
         ),
     ] {
-        let workspace =
-            workspace("true", &list).tap_mission("\ntasks:\n", &format!("\n  helper: {helper}\ntasks:\n"));
+        let workspace = workspace("true", &list).tap(|m| m.agent_with("helper", helper));
         let document = workspace.run_json(3, &[]);
         let part = task(&document, "part");
         assert_eq!(part["status"], "failed", "{part}");
@@ -256,8 +246,8 @@ fn an_agent_that_is_needed_later_and_is_not_there_is_told_with_the_reason_and_tr
 #[test]
 fn another_agent_goes_on_with_work_whose_agent_is_not_there() {
     let list = json!([{"title": "part", "assignTo": "helper"}]);
-    let workspace = workspace("true", &list)
-        .tap_mission("\ntasks:\n", "\n  helper: {run: [/opt/nowhere/helper], fallback: [worker]}\ntasks:\n");
+    let helper = json!({"run": ["/opt/nowhere/helper"], "fallback": ["worker"]});
+    let workspace = workspace("true", &list).tap(|m| m.agent_with("helper", helper));
     let document = workspace.run_json(0, &[]);
     assert_eq!(task(&document, "part")["status"], "done");
     workspace.read("log").says(&["part"]);

@@ -6,13 +6,15 @@ use crate::support::journal;
 
 use crate::support::{Has, Mission, Workspace, wait_for_file};
 
-/// A mission whose channel works once a file is there.
-const MISSION: &str = "name: m
-agents: {w: {run: 'true'}}
-channels: {ops: {type: command, run: 'test -e receiver-is-up || exit 7; cat >> told'}}
-settings: {defaultChannels: [ops]}
-tasks: [{title: t}]
-";
+/// A mission that is told by a command.
+fn told_by(channel: &str) -> Mission {
+    Mission::new()
+        .key("name", "m")
+        .key("channels", json!({"ops": {"type": "command", "run": channel}}))
+        .agent("w", "true")
+        .setting("defaultChannels", ["ops"])
+        .tasks(["t"])
+}
 
 fn letters(workspace: &Workspace) -> Vec<Value> {
     let document = workspace.quorum(&["dlq", "list", "--all", "--json"]).exits(0).json();
@@ -27,7 +29,7 @@ fn only(workspace: &Workspace) -> Value {
 }
 
 fn failed() -> (Workspace, String) {
-    let workspace = Workspace::with(MISSION);
+    let workspace = told_by("test -e receiver-is-up || exit 7; cat >> told").workspace();
     workspace.quorum(&["run", "mission.yaml"]).exits(0);
     let id = only(&workspace)["id"].as_str().expect("it has an id").to_owned();
     (workspace, id)
@@ -89,13 +91,15 @@ fn age(workspace: &Workspace, change: impl Fn(&mut Value)) {
     workspace.write(".polpo/dead-letters.jsonl", lines);
 }
 
-const QUIET: &str = "name: other\nagents: {w: {run: 'true'}}\ntasks: [{title: u}]\n";
+fn quiet() -> String {
+    Mission::new().agent("w", "true").tasks(["u"]).yaml()
+}
 
 #[test]
 fn the_start_of_a_run_tries_what_is_due_and_of_a_class_that_may_pass() {
     let (workspace, _) = failed();
     workspace.write("receiver-is-up", "");
-    workspace.write("quiet.yaml", QUIET);
+    workspace.write("quiet.yaml", quiet());
     let due = |letter: &mut Value| letter["nextRetry"] = "2020-01-01T00:00:00.000Z".into();
     // `exit 7` may mean anything: nothing tries it by itself.
     workspace.quorum(&["run", "quiet.yaml"]).exits(0);
@@ -118,7 +122,7 @@ fn the_start_of_a_run_tries_what_is_due_and_of_a_class_that_may_pass() {
 #[test]
 fn what_a_killed_process_left_in_the_middle_is_pending_again() {
     let (workspace, _) = failed();
-    workspace.write("quiet.yaml", QUIET);
+    workspace.write("quiet.yaml", quiet());
     age(&workspace, |letter| letter["status"] = "retrying".into());
     workspace.quorum(&["run", "quiet.yaml"]).exits(0);
     let letter = only(&workspace);
@@ -129,8 +133,8 @@ fn what_a_killed_process_left_in_the_middle_is_pending_again() {
 fn while_a_session_works_it_alone_tries_letters_again() {
     let (workspace, id) = failed();
     workspace.write("receiver-is-up", "");
-    let busy = QUIET.replace("run: 'true'", "run: 'echo > begun; while [ ! -e end ]; do sleep 0.05; done'");
-    workspace.write("busy.yaml", busy);
+    let busy = Mission::new().agent("w", "echo > begun; while [ ! -e end ]; do sleep 0.05; done");
+    workspace.write("busy.yaml", busy.tasks(["u"]).yaml());
     let session = workspace.start(&["run", "busy.yaml"]);
     wait_for_file(&workspace.path("begun"));
     workspace.quorum(&["dlq", "retry", &id]).exits(9).says(&["is held by process", "wait until it ends"]);
@@ -147,7 +151,7 @@ fn a_damaged_queue_is_said_and_stops_no_run() {
     let (workspace, _) = failed();
     workspace.bash("sed -i s/notify/notifx/ .polpo/dead-letters.jsonl").exits(0);
     workspace.quorum(&["dlq", "list"]).exits(9).says(&["line 1"]);
-    workspace.write("quiet.yaml", QUIET);
+    workspace.write("quiet.yaml", quiet());
     workspace.quorum(&["run", "quiet.yaml"]).exits(0).says(&["dead letters are not tried again"]);
 }
 
@@ -249,11 +253,7 @@ fn a_tool_call_that_timed_out_for_good_is_a_dead_letter() {
 
 #[test]
 fn what_cannot_be_put_into_the_queue_at_the_end_is_told() {
-    let mission = MISSION.replace(
-        "test -e receiver-is-up || exit 7; cat >> told",
-        "mkdir -p .polpo/dead-letters.jsonl; exit 7",
-    );
-    let workspace = Workspace::with(&mission);
+    let workspace = told_by("mkdir -p .polpo/dead-letters.jsonl; exit 7").workspace();
     let ran = workspace.quorum(&["run", "mission.yaml", "-q"]).exits(0);
     let told = ran.stderr.lines().find(|line| line.starts_with("warning: "));
     assert!(told.is_some_and(|line| line.contains("dead-letters.jsonl")), "{}", ran.stderr);

@@ -4,9 +4,15 @@ use serde_json::{Value, json};
 
 use crate::support::{Mission, Running, Workspace, wait_for_file};
 
-const FIT: &str = "name: m\nagents:\n  worker: {run: [sh, -c, 'true'], env: {TOKEN: '${MY_TOKEN}'}}\n  \
-                   judge: {adapter: openai, baseUrl: 'http://127.0.0.1:9/v1', model: m, role: reviewer}\n\
-                   tasks: [{title: one, assignTo: worker}]\n";
+fn fit(program: Value) -> Workspace {
+    let judge =
+        json!({"adapter": "openai", "baseUrl": "http://127.0.0.1:9/v1", "model": "m", "role": "reviewer"});
+    Mission::new()
+        .agent_with("worker", json!({"run": program, "env": {"TOKEN": "${MY_TOKEN}"}}))
+        .agent_with("judge", judge)
+        .tasks(["one"])
+        .workspace()
+}
 
 /// Status and message of a check.
 fn check<'a>(document: &'a Value, name: &str) -> (&'a str, &'a str) {
@@ -19,7 +25,7 @@ fn check<'a>(document: &'a Value, name: &str) -> (&'a str, &'a str) {
 
 #[test]
 fn a_fit_machine_passes_and_nothing_is_touched() {
-    let workspace = Workspace::with(FIT);
+    let workspace = fit(json!(["sh", "-c", "true"]));
     let secret = [("MY_TOKEN", "very-secret")];
     let done = workspace.quorum_with(&secret, &["doctor", "--json"]).exits(0);
     assert!(!done.stdout.contains("very-secret"));
@@ -43,7 +49,7 @@ fn a_fit_machine_passes_and_nothing_is_touched() {
 
 #[test]
 fn what_is_missing_is_named_all_at_once() {
-    let workspace = Workspace::with(&FIT.replace("[sh, -c, 'true']", "[no-such-program]"));
+    let workspace = fit(json!(["no-such-program"]));
     let document = workspace.quorum(&["doctor", "--json"]).exits(9).json();
     assert_eq!(document["ok"], false);
     let (status, message) = check(&document, "agent worker");
@@ -65,10 +71,10 @@ fn an_agent_that_no_task_needs_is_only_a_warning() {
 #[test]
 fn a_review_that_nobody_can_give_is_found() {
     let workspace =
-        Workspace::with("name: m\nagents: {a: {run: 'true'}}\ntasks:\n  - {title: one, review: required}\n");
+        Mission::new().agent("a", "true").task("one", |t| t.set("review", "required")).workspace();
     let document = workspace.quorum(&["doctor", "--json"]).exits(9).json();
     assert_eq!(check(&document, "reviewers").0, "fail");
-    workspace.mission("name: m\nagents: {a: {run: 'true'}}\ntasks: [{title: one}]\n");
+    Mission::new().agent("a", "true").tasks(["one"]).write(&workspace);
     let document = workspace.quorum(&["doctor", "--json"]).exits(0).json();
     let (status, message) = check(&document, "reviewers");
     assert!(status == "warn" && message.contains("'one'"), "{message}");
@@ -86,8 +92,7 @@ fn without_a_mission_its_agents_are_skipped_and_a_wrong_one_fails() {
 
 #[test]
 fn the_holder_of_the_lock_is_named_and_a_stale_lock_is_free() {
-    let workspace =
-        Workspace::with("name: m\nagents: {a: {run: 'echo x > started; sleep 60'}}\ntasks: [{title: one}]\n");
+    let workspace = Mission::new().agent("a", "echo x > started; sleep 60").tasks(["one"]).workspace();
     let run: Running = workspace.start(&["run", "mission.yaml"]);
     wait_for_file(&workspace.path("started"));
     let pid = format!("process {}", run.pid().as_raw_nonzero());
@@ -99,7 +104,7 @@ fn the_holder_of_the_lock_is_named_and_a_stale_lock_is_free() {
     let (status, message) = check(&document, "lock");
     assert!(status == "ok" && message.contains("free (stale"), "{message}");
     // Behind a session that ended in order nothing is stale.
-    workspace.mission("name: n\nagents: {a: {run: 'true'}}\ntasks: [{title: two}]\n");
+    Mission::new().agent("a", "true").tasks(["two"]).write(&workspace);
     workspace.quorum(&["run", "mission.yaml"]).exits(0);
     let document = workspace.quorum(&["doctor", "--json"]).exits(0).json();
     assert_eq!(check(&document, "lock"), ("ok", "free"));

@@ -7,18 +7,7 @@ use crate::support::{Mission, RUN_AS_R1, Says, Workspace, attempts, gate, standi
 
 /// One task with these keys, whose agent is this shell script.
 fn one_task(script: &str, keys: &str) -> Workspace {
-    let script: String = script.lines().map(|line| format!("      {}\n", line.trim())).collect();
-    Workspace::with(&format!(
-        "
-name: one task
-agents:
-  worker:
-    run: |
-{script}
-tasks:
-  - {{title: work, {keys}}}
-"
-    ))
+    Mission::new().worker(script).task("work", |t| t.with(keys)).workspace()
 }
 
 fn of_kind(workspace: &Workspace, event: &str) -> Vec<Value> {
@@ -76,7 +65,7 @@ fn an_agent_that_writes_what_was_there_has_written_it() {
 #[test]
 fn tool_calls_that_nobody_can_see_cannot_be_required() {
     let workspace = one_task("touch touched", "requiresToolCalls: true");
-    workspace.refuses(&["mission.yaml:9", "Q0420", "cannot be seen", "requireFileChanges"]);
+    workspace.refuses(&["mission.yaml:5", "Q0420", "cannot be seen", "requireFileChanges"]);
     workspace.quorum(&["explain", "Q0420"]).exits(0);
     one_task("true", "requiresToolCalls: false, type: implement").run_json(0, &[]);
 }
@@ -195,7 +184,7 @@ fn what_makes_no_sense_in_a_finish_gate_is_an_error() {
         ("{requiredTest: [a]}", "requiredTests"),
     ] {
         let workspace = one_task("touch touched", &format!("verify: {verify}"));
-        workspace.refuses(&["mission.yaml:9", words]);
+        workspace.refuses(&["mission.yaml:5", words]);
     }
 }
 
@@ -235,20 +224,15 @@ fn changes_by_somebody_else_are_nobodys() {
 
 #[test]
 fn too_many_rejections_in_a_row_stop_the_judging_and_are_never_a_success() {
-    let titles: String = (1..=7).map(|n| format!("  - {{title: t{n}, assignTo: worker}}\n")).collect();
-    let workspace = Workspace::with(&format!(
-        "
-name: a bad model
-agents:
-  worker: {{run: echo work}}
-  judge: {{run: [/bin/sh, '@agents/judge.sh', judge], role: reviewer}}
-settings: {{concurrency: 1, maxAttempts: 1}}
-tasks:
-{titles}  - {{title: asked for, assignTo: worker, review: required}}
-  - {{title: later, assignTo: worker, dependsOn: [t1]}}
-"
-    ));
-    workspace.judge("judge", &["SCORE: 10"]);
+    let workspace = Mission::new()
+        .worker("echo work")
+        .judge("judge", &["SCORE: 10"])
+        .setting("concurrency", 1)
+        .setting("maxAttempts", 1)
+        .tasks(["t1", "t2", "t3", "t4", "t5", "t6", "t7"])
+        .task("asked for", |t| t.set("review", "required"))
+        .task("later", |t| t.needs("t1"))
+        .workspace();
     let document = workspace.run_json(6, &[]);
     assert_eq!(workspace.calls("judge"), 6, "five, and one of the next wave");
     assert_eq!(standing(&document, "t5"), ("done", "below-threshold"));

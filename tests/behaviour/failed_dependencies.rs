@@ -1,35 +1,31 @@
 //! What becomes of a task whose dependency failed for good.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::support::{Says, Workspace, attempts, standing, task};
+use crate::support::{Mission, Says, Workspace, attempts, standing, task};
 
 /// `first` fails as its script says; `second` needs it and, where there is one, `other`.
-fn failing(first: &str, settings: &str, needs: &str) -> Workspace {
+fn failing<const N: usize>(first: &str, settings: &str, needs: [&str; N]) -> Workspace {
     let workspace = Workspace::new();
     workspace.write("first.sh", format!("cat > /dev/null\necho x >> tries\n{first}\n"));
-    workspace.mission(&format!(
-        "
-name: failing
-agents:
-  breaker: {{run: [/bin/sh, first.sh]}}
-  worker: {{run: 'cat > prompt.txt; echo work'}}
-  quiet: {{run: 'true', input: none}}
-  lead: {{run: [/bin/sh, lead.sh]}}
-settings: {{maxRetries: 0, {settings}}}
-tasks:
-  - {{title: first, assignTo: breaker, review: none, targetFiles: [a, b]}}
-  - {{title: other, assignTo: quiet, review: none}}
-  - {{title: second, assignTo: worker, review: none, dependsOn: [{needs}]}}
-  - {{title: third, assignTo: quiet, review: none, dependsOn: [second]}}
-"
-    ));
-    workspace
+    workspace.with_mission(
+        Mission::new()
+            .agent_with("breaker", json!({"run": ["/bin/sh", "first.sh"]}))
+            .worker("cat > prompt.txt; echo work")
+            .agent_with("quiet", json!({"run": "true", "input": "none"}))
+            .agent_with("lead", json!({"run": ["/bin/sh", "lead.sh"]}))
+            .setting("maxRetries", 0)
+            .settings(settings)
+            .task("first", |t| t.unreviewed().files(["a", "b"]))
+            .task("other", |t| t.by("quiet").unreviewed())
+            .task("second", |t| t.by("worker").unreviewed().set("dependsOn", needs))
+            .task("third", |t| t.by("quiet").unreviewed().needs("second")),
+    )
 }
 
 #[test]
 fn without_an_orchestrator_it_is_skipped_and_so_is_what_hangs_on_it() {
-    let workspace = failing("exit 1", "", "first");
+    let workspace = failing("exit 1", "", ["first"]);
     let document = workspace.run_json(3, &[]);
     for title in ["second", "third"] {
         assert_eq!(task(&document, title)["failure"]["mode"], "cascade");
@@ -42,7 +38,7 @@ fn without_an_orchestrator_it_is_skipped_and_so_is_what_hangs_on_it() {
 #[test]
 fn half_of_the_files_are_enough_and_the_work_is_degraded() {
     let order = "onDependencyFailed: [artifacts, skip]";
-    let workspace = failing("echo x > a; exit 1", order, "first");
+    let workspace = failing("echo x > a; exit 1", order, ["first"]);
     let document = workspace.run_json(3, &[]);
     assert_eq!(standing(&document, "second"), ("done", "degraded"));
     assert_eq!(document["counts"]["degraded"], 1);
@@ -53,7 +49,7 @@ fn half_of_the_files_are_enough_and_the_work_is_degraded() {
     assert_eq!(workspace.events().named("deadlock:resolved")[0]["action"], "artifacts");
 
     // None, or only empty ones, are not.
-    let workspace = failing(": > a; : > b; exit 1", order, "first");
+    let workspace = failing(": > a; : > b; exit 1", order, ["first"]);
     let document = workspace.run_json(3, &[]);
     assert_eq!(task(&document, "second")["failure"]["mode"], "cascade");
 }
@@ -62,19 +58,20 @@ fn half_of_the_files_are_enough_and_the_work_is_degraded() {
 fn enough_of_the_others_is_measured_by_how_the_one_failed() {
     let order = "onDependencyFailed: [partial, skip]";
     // An error: one of two done is enough, none of one is not.
-    let workspace = failing("exit 1", order, "first, other");
+    let workspace = failing("exit 1", order, ["first", "other"]);
     let document = workspace.run_json(3, &[]);
     assert_eq!(standing(&document, "second"), ("done", "degraded"));
     assert!(workspace.read("prompt.txt").contains("its result is missing"));
-    let document = failing("exit 1", order, "first").run_json(3, &[]);
+    let document = failing("exit 1", order, ["first"]).run_json(3, &[]);
     assert_eq!(task(&document, "second")["failure"]["mode"], "cascade");
     // Hollow work needs more than half.
-    let document = failing("exit 0", &format!("{order}, maxFixAttempts: 0"), "first, other").run_json(3, &[]);
+    let document =
+        failing("exit 0", &format!("{order}, maxFixAttempts: 0"), ["first", "other"]).run_json(3, &[]);
     assert_eq!(task(&document, "first")["failure"]["mode"], "hollow");
     assert_eq!(task(&document, "second")["failure"]["mode"], "cascade");
     // A time-out needs nothing at all. Only its own time is short: the others may take what a busy machine needs.
-    let workspace = failing("exec sleep 100", order, "first")
-        .tap_mission("targetFiles: [a, b]", "targetFiles: [a, b], maxDuration: 300");
+    let workspace =
+        failing("exec sleep 100", order, ["first"]).tap(|m| m.change("first", |t| t.set("maxDuration", 300)));
     let document = workspace.run_json(3, &[]);
     assert_eq!(task(&document, "first")["failure"]["mode"], "timeout");
     assert_eq!(standing(&document, "second"), ("done", "degraded"));
@@ -82,7 +79,7 @@ fn enough_of_the_others_is_measured_by_how_the_one_failed() {
 
 #[test]
 fn the_orchestrator_can_have_it_done_without() {
-    let workspace = failing("echo broken; exit 1", "orchestrator: lead", "first");
+    let workspace = failing("echo broken; exit 1", "orchestrator: lead", ["first"]);
     workspace.write(
         "lead.sh",
         "cat > asked.txt; echo '{\"action\": \"absorb\", \"prompt\": \"use the old list\"}'\n",
@@ -100,17 +97,16 @@ fn the_orchestrator_can_have_it_done_without() {
 
 #[test]
 fn the_orchestrator_is_asked_before_the_tasks_workspace_is_there() {
-    let workspace = failing("exit 1", "orchestrator: lead", "first").tap_mission(
-        "dependsOn: [first]",
-        "dependsOn: [first], workspace: deep/down, requiresApproval: {approvers: [lead]}",
-    );
+    let workspace = failing("exit 1", "orchestrator: lead", ["first"]).tap(|m| {
+        m.change("second", |t| t.with("workspace: deep/down, requiresApproval: {approvers: [lead]}"))
+    });
     workspace.write(
         "lead.sh",
         "cat > /dev/null; case $QUORUM_PURPOSE in approve) echo '{\"decision\": \"approve\"}' ;; *) echo '{\"action\": \"absorb\", \"prompt\": \"go on\"}' ;; esac\n",
     );
     // Where it is asked is where it works: the script is named from there.
     let lead = workspace.path("lead.sh").display().to_string();
-    let workspace = workspace.tap_mission("[/bin/sh, lead.sh]", &format!("[/bin/sh, '{lead}']"));
+    let workspace = workspace.tap(|m| m.agent_with("lead", json!({"run": ["/bin/sh", lead]})));
     let document = workspace.run_json(3, &[]);
     assert_eq!(standing(&document, "second").0, "done", "{document:#}");
 }
@@ -119,13 +115,13 @@ fn the_orchestrator_is_asked_before_the_tasks_workspace_is_there() {
 fn the_orchestrator_can_have_it_tried_again_but_not_for_ever() {
     let retry = "cat > /dev/null; echo x >> asked; echo '{\"action\": \"retry\"}'\n";
     let first = "[ $(wc -l < tries) -gt 1 ] && echo x > a && exit 0; exit 1";
-    let workspace = failing(first, "orchestrator: lead", "first");
+    let workspace = failing(first, "orchestrator: lead", ["first"]);
     workspace.write("lead.sh", retry);
     let document = workspace.run_json(0, &[]);
     assert_eq!(attempts(&document, "first"), ["execute", "execute"]);
     assert_eq!(standing(&document, "second").0, "done");
 
-    let workspace = failing("exit 1", "orchestrator: lead", "first");
+    let workspace = failing("exit 1", "orchestrator: lead", ["first"]);
     workspace.write("lead.sh", retry);
     let document = workspace.run_json(3, &[]);
     // Twice about the second task, and once about the third: what failed with another is not tried again for itself.
@@ -137,7 +133,7 @@ fn the_orchestrator_can_have_it_tried_again_but_not_for_ever() {
 #[test]
 fn what_the_orchestrator_says_in_another_form_resolves_nothing() {
     for reply in ["echo retry", "exit 1", "echo '{\"action\": \"absorb\"}'", ":"] {
-        let workspace = failing("exit 1", "orchestrator: lead", "first");
+        let workspace = failing("exit 1", "orchestrator: lead", ["first"]);
         workspace.write("lead.sh", format!("cat > /dev/null; echo x >> asked; {reply}\n"));
         let document = workspace.run_json(3, &[]);
         assert_eq!(task(&document, "second")["failure"]["mode"], "cascade", "{reply}");
@@ -158,7 +154,7 @@ fn why_the_orchestrator_knows_no_way_is_told_everywhere() {
         ),
         ("", "absorb it", "an answer in the form that was asked for"),
     ] {
-        let workspace = failing("exit 1", &format!("orchestrator: lead{order}"), "first");
+        let workspace = failing("exit 1", &format!("orchestrator: lead{order}"), ["first"]);
         workspace.write("reply", reply);
         workspace.write("lead.sh", "cat > /dev/null; cat reply\n");
         let run = workspace.quorum(&["run", "mission.yaml", "--run-id", "r1"]).exits(3);
@@ -175,7 +171,7 @@ fn why_the_orchestrator_knows_no_way_is_told_everywhere() {
 
 #[test]
 fn what_a_person_called_off_is_not_begun_anew_by_an_agent() {
-    let workspace = failing("exec sleep 100", "orchestrator: lead", "first");
+    let workspace = failing("exec sleep 100", "orchestrator: lead", ["first"]);
     workspace.write("lead.sh", "cat > /dev/null; echo '{\"action\": \"retry\"}'\n");
     let running = workspace.start(&["run", "mission.yaml", "--json"]);
     crate::support::wait_for("the first try", || workspace.exists("tries"));
@@ -188,7 +184,7 @@ fn what_a_person_called_off_is_not_begun_anew_by_an_agent() {
 
 #[test]
 fn a_task_that_goes_on_without_a_dependency_says_so_in_its_findings() {
-    let workspace = failing("exit 1", "orchestrator: lead", "first");
+    let workspace = failing("exit 1", "orchestrator: lead", ["first"]);
     workspace.write(
         "lead.sh",
         "cat > /dev/null; echo '{\"action\": \"absorb\", \"prompt\": \"Do it without.\"}'\n",

@@ -6,14 +6,15 @@ use serde_json::{Value, json};
 
 use crate::support::events::is;
 use crate::support::model::{Model, refuses};
-use crate::support::{Mission, Says, Workspace, attempts, task};
+use crate::support::{Mission, Says, attempts, task};
 
 /// The document of a run whose only task's agent is this command, with two retries.
 fn run(agent: &str) -> Value {
-    let workspace = Workspace::with(&format!(
-        "name: m\nagents: {{w: {{run: {}}}}}\nsettings: {{maxRetries: 2}}\ntasks: [{{title: t, targetFiles: [out.txt]}}]\n",
-        json!(["/bin/sh", "-c", agent])
-    ));
+    let workspace = Mission::new()
+        .agent_with("w", json!({"run": ["/bin/sh", "-c", agent]}))
+        .setting("maxRetries", 2)
+        .task("t", |t| t.files(["out.txt"]))
+        .workspace();
     workspace.at_scale("0.001").run_json(3, &[])
 }
 
@@ -118,10 +119,14 @@ fn a_reason_is_the_message_of_an_error_and_not_a_bracket() {
 fn a_dead_judge_says_what_stands_on_its_output() {
     let judge =
         json!({"type": "result", "is_error": true, "api_error_status": 402, "result": "no credits left"});
-    let workspace = Workspace::with(&format!(
-        "name: m\nagents: {{w: {{run: echo done}}, j: {{run: {}, role: reviewer}}}}\ntasks: [{{title: t, assignTo: w, review: required}}]\n",
-        json!(["/bin/sh", "-c", format!("echo '{judge}'; exit 1")])
-    ));
+    let workspace = Mission::new()
+        .agent("w", "echo done")
+        .agent_with(
+            "j",
+            json!({"run": ["/bin/sh", "-c", format!("echo '{judge}'; exit 1")], "role": "reviewer"}),
+        )
+        .task("t", |t| t.set("review", "required"))
+        .workspace();
     let ended = workspace.quorum(&["run", "mission.yaml"]).exits(6);
     ended.says(&["provider_spend_limit", "exited 1: no credits left"]);
 }
@@ -146,10 +151,15 @@ fn a_command_that_its_shell_cannot_find_is_tried_once() {
 fn a_refused_connection_of_a_worker_is_repeated_once_a_turn_and_named_with_its_port() {
     // Nobody listens on a port that was just given back.
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let workspace = Workspace::with(&format!(
-        "name: m\nagents: {{w: {{adapter: openai, baseUrl: 'http://127.0.0.1:{port}/v1', model: m}}}}\nsettings: {{maxRetries: 0}}\ntasks: [{{title: t}}]\n"
-    ))
-    .at_scale("0.001");
+    let workspace = Mission::new()
+        .agent_with(
+            "w",
+            json!({"adapter": "openai", "baseUrl": format!("http://127.0.0.1:{port}/v1"), "model": "m"}),
+        )
+        .setting("maxRetries", 0)
+        .tasks(["t"])
+        .workspace()
+        .at_scale("0.001");
     let document = workspace.run_json(3, &[]);
     task(&document, "t")["failure"]["message"].says(&[&format!("127.0.0.1:{port}")]);
     let events = workspace.events();

@@ -5,17 +5,18 @@ use serde_json::json;
 use crate::support::{Has, Mission, Says, Workspace, attempts, standing, task, wait_for_file};
 
 /// Work that `a` judges by `task`; `a` cannot be reached, and `b` stands in.
-fn workspace(task: &str, reply: &str) -> Workspace {
-    let workspace = Workspace::with(&format!(
-        "
-name: stood in
-agents:
-  worker: {{run: echo done}}
-  a: {{run: 'echo \"HTTP 401 Unauthorized\" >&2; exit 1', role: reviewer, fallback: b}}
-  b: {{run: [/bin/sh, '@agents/judge.sh', b]}}
-tasks: [{{title: work, assignTo: worker, {task}}}]
-"
-    ));
+fn workspace(reply: &str) -> Workspace {
+    let workspace = Mission::new()
+        .worker("echo done")
+        .agent_with(
+            "a",
+            json!({
+                "run": r#"echo "HTTP 401 Unauthorized" >&2; exit 1"#, "role": "reviewer", "fallback": "b"
+            }),
+        )
+        .answerer("b", &[])
+        .task("work", |t| t)
+        .workspace();
     workspace.judge("b", &[reply]);
     workspace
 }
@@ -31,7 +32,7 @@ fn the_agent_that_stands_in_judges_and_is_on_record() {
         ("review: none, stages: [{name: legal, agent: a}]", r#"{"verdict": "pass"}"#),
     ];
     for (keys, reply) in table {
-        let workspace = workspace(keys, reply);
+        let workspace = workspace(reply).tap(|m| m.change("work", |t| t.with(keys)));
         let document = workspace.run_json(0, &[]);
         assert_eq!(standing(&document, "work"), ("done", "clean"), "{keys}");
         assert_eq!(task(&document, "work")["reviews"][0]["reviewer"], "b", "{keys}");
@@ -46,7 +47,8 @@ fn the_agent_that_stands_in_judges_and_is_on_record() {
 
 #[test]
 fn nobody_stands_in_for_its_own_work_and_bad_names_are_refused() {
-    let own = workspace("review: required", "SCORE: 90").tap_mission("fallback: b", "fallback: worker");
+    let own = workspace("SCORE: 90")
+        .tap(|m| m.change("work", |t| t.set("review", "required")).change_agent("a", "fallback: worker"));
     let document = own.run_json(6, &[]);
     assert_eq!(task(&document, "work")["waiting"]["reason"], "refer");
     for (fallback, words) in [
@@ -54,17 +56,16 @@ fn nobody_stands_in_for_its_own_work_and_bad_names_are_refused() {
         ("fallback: [b, a]", &["cannot stand in for itself"]),
         ("fallback: []", &["fallback"]),
     ] {
-        let bad = workspace("review: required", "").tap_mission("fallback: b", fallback);
+        let bad = workspace("")
+            .tap(|m| m.change("work", |t| t.set("review", "required")).change_agent("a", fallback));
         bad.refuses(words);
     }
 }
 
 #[test]
 fn whoever_stands_in_must_be_there_before_anything_starts() {
-    let workspace = workspace("review: required", "");
-    let mission = workspace.read("mission.yaml");
-    let other = mission.lines().find(|line| line.contains(" b: {run")).unwrap();
-    let workspace = workspace.tap_mission(other, "  b: {run: [/nowhere/judge]}");
+    let workspace = workspace("").tap(|m| m.change("work", |t| t.set("review", "required")));
+    let workspace = workspace.tap(|m| m.agent_with("b", json!({"run": ["/nowhere/judge"]})));
     workspace.quorum(&["run", "mission.yaml"]).exits(9).says(&["agent 'b'"]);
     workspace.assert_nothing_started();
 }

@@ -2,22 +2,17 @@
 
 use serde_json::json;
 
-use crate::support::{Workspace, standing, task};
+use crate::support::{Mission, Workspace, standing, task};
 
 /// One task whose work is what `output` says, judged by the scripted agent `j`; `keys` are the task's, `top` the mission's.
-fn judged(keys: &str, top: &str, output: &str, reply: &str) -> Workspace {
-    let workspace = Workspace::with(&format!(
-        "
-name: a reply
-settings: {{maxAssessmentRetries: 0}}
-rubrics: {{one: {{criteria: [{{name: a, weight: 1, grade: score}}]}}}}
-agents:
-  worker: {{run: [cat, output.txt], input: none}}
-  j: {{run: [/bin/sh, '@agents/judge.sh', j], role: reviewer}}
-{top}
-tasks: [{{title: work, assignTo: worker, maxAttempts: 1, {keys}}}]
-"
-    ));
+fn judged(output: &str, reply: &str) -> Workspace {
+    let workspace = Mission::new()
+        .key("rubrics", json!({"one": {"criteria": [{"name": "a", "weight": 1, "grade": "score"}]}}))
+        .agent_with("worker", json!({"run": ["cat", "output.txt"], "input": "none"}))
+        .judge("j", &[])
+        .setting("maxAssessmentRetries", 0)
+        .task("work", |t| t.attempts(1))
+        .workspace();
     workspace.write("output.txt", output);
     workspace.judge("j", &[reply]);
     workspace
@@ -45,7 +40,7 @@ const KINDS: [(&str, &str, i32); 5] = [
 
 #[track_caller]
 fn ends(keys: &str, output: &str, reply: &str, exit: i32) {
-    let workspace = judged(keys, "", output, reply);
+    let workspace = judged(output, reply).tap(|m| m.change("work", |t| t.with(keys)));
     assert_eq!(workspace.quorum(&["run", "-q"]).code(), Some(exit), "{keys}\n{reply}");
 }
 
@@ -127,8 +122,10 @@ fn false_green_51_a_finding_of_an_unknown_severity_or_with_odd_evidence_blocks()
             item[name] = json!("SQL injection");
             let reply =
                 json!({"findings": [{"severity": "low", "description": "a comma"}, item]}).to_string();
-            let top = format!("redTeam: {{agent: j}}\nautonomy: {autonomy}");
-            let document = judged("review: none", &top, "work", &reply).run_json(3, &[]);
+            let top = json!({"redTeam": {"agent": "j"}, "autonomy": autonomy});
+            let document = judged("work", &reply)
+                .tap(|m| m.keys(top).change("work", |t| t.unreviewed()))
+                .run_json(3, &[]);
             assert_eq!(standing(&document, "work").0, "failed", "{reply}");
             assert!(document.to_string().contains("SQL injection"), "{reply}");
         }
@@ -158,7 +155,7 @@ fn false_green_53_two_readings_of_one_reply_are_none() {
         ends(keys, "work", reply, unread);
     }
     ends(SCORED, "work", "Verdict: PASS\nSCORE: 95", 0);
-    let workspace = judged(SCORED, "", "work", "Verdict: FAIL\nSCORE: 95");
+    let workspace = judged("work", "Verdict: FAIL\nSCORE: 95").tap(|m| m.change("work", |t| t.with(SCORED)));
     workspace.run_json(6, &[]);
     assert!(workspace.asked("j", 2).contains("the score in the reply and its verdict disagree"));
 }
@@ -166,7 +163,7 @@ fn false_green_53_two_readings_of_one_reply_are_none() {
 #[test]
 fn false_green_66_a_share_is_no_score_in_points() {
     for reply in ["SCORE: 0.85", r#"{"score": 0.85, "reasoning": "good"}"#, "SCORE: 0.5/100"] {
-        let workspace = judged(SCORED, "", "work", reply);
+        let workspace = judged("work", reply).tap(|m| m.change("work", |t| t.with(SCORED)));
         let document = workspace.run_json(6, &[]);
         assert!(task(&document, "work")["points"].is_null(), "{reply}: {document:#}");
         assert!(workspace.asked("j", 2).contains("a number below 1 may be meant as a share"), "{reply}");
@@ -182,21 +179,14 @@ fn false_green_66_a_score_that_nobody_gave_opens_no_gate() {
         ("minScore: 50, acceptBelowThreshold: true", low, true),
         ("acceptBelowThreshold: true", low, true),
     ] {
-        let workspace = Workspace::with(&format!(
-            "
-name: a gate
-agents:
-  worker: {{run: 'echo work'}}
-  j: {{run: [/bin/sh, '@agents/judge.sh', j], role: reviewer}}
-tasks:
-  - {{title: first, assignTo: worker, review: required, maxAttempts: 1}}
-  - {{title: second, assignTo: worker, dependsOn: [first], review: required}}
-  - {{title: blocked, assignTo: worker, review: none}}
-qualityGates:
-  - {{name: g, afterTasks: [first, second], blocksTasks: [blocked], {keys}}}
-"
-        ));
-        workspace.judge("j", replies);
+        let workspace = Mission::new()
+            .worker("echo work")
+            .judge("j", replies)
+            .gate("g", ["first", "second"], ["blocked"], keys)
+            .task("first", |t| t.set("review", "required").attempts(1))
+            .task("second", |t| t.needs("first").set("review", "required"))
+            .task("blocked", |t| t.unreviewed())
+            .workspace();
         workspace.quorum(&["run", "-q"]);
         let document = workspace.status();
         assert_eq!(standing(&document, "first").1, "below-threshold");

@@ -1,24 +1,23 @@
 //! Row 27 of the false greens: reports of a red team or a vision check in which something hides a blocking finding.
 
-use crate::support::{Workspace, standing};
+use serde_json::{Value, json};
+
+use crate::support::{Mission, Workspace, standing};
 
 /// Work that nobody else judges, looked at by the scripted agent `eye` as a red team or a vision check.
-fn scrutinised(by: &str, reply: &str) -> Workspace {
-    let workspace = Workspace::with(&format!(
-        "
-name: a report with a flaw
-agents:
-  worker: {{run: 'echo done; printf x > a.png'}}
-  eye: {{run: [/bin/sh, '@agents/judge.sh', eye], vision: true}}
-{by}
-tasks: [{{title: work, assignTo: worker, review: none, maxAttempts: 1}}]
-"
-    ));
+fn scrutinised(reply: &str) -> Workspace {
+    let workspace = Mission::new()
+        .worker("echo done; printf x > a.png")
+        .agent_with("eye", json!({"run": ["/bin/sh", "@agents/judge.sh", "eye"], "vision": true}))
+        .task("work", |t| t.unreviewed().attempts(1))
+        .workspace();
     workspace.judge("eye", &[reply]);
     workspace
 }
 
-const RED_TEAM: &str = "redTeam: {agent: eye}";
+fn red_team() -> Value {
+    json!({"redTeam": {"agent": "eye"}})
+}
 
 fn grave(more: &str) -> String {
     format!(
@@ -39,7 +38,7 @@ fn assert_blocked(workspace: &Workspace) {
 #[test]
 fn false_green_27_a_key_that_nobody_asked_for_hides_no_blocking_finding() {
     let reply = format!(r#"{{"findings": [{}], "model": "m"}}"#, grave(r#", "cwe": "CWE-89""#));
-    assert_blocked(&scrutinised(RED_TEAM, &reply));
+    assert_blocked(&scrutinised(&reply).tap(|m| m.keys(red_team())));
 }
 
 #[test]
@@ -51,7 +50,7 @@ fn false_green_27_prose_and_a_fence_hide_no_blocking_finding() {
         format!("<think>fine?</think>\n{report}"),
         format!("First:\n{}\nMore I did not find.", grave("")),
     ] {
-        assert_blocked(&scrutinised(RED_TEAM, &reply));
+        assert_blocked(&scrutinised(&reply).tap(|m| m.keys(red_team())));
     }
 }
 
@@ -65,11 +64,13 @@ fn false_green_27_another_faulty_finding_hides_no_blocking_finding() {
         r#""words""#,
     ] {
         for list in [format!("{faulty}, {}", grave("")), format!("{}, {faulty}", grave(""))] {
-            assert_blocked(&scrutinised(RED_TEAM, &format!("{{\"findings\": [{list}]}}")));
+            assert_blocked(&scrutinised(&format!("{{\"findings\": [{list}]}}")).tap(|m| m.keys(red_team())));
         }
     }
     let crowd = vec![r#"{"severity": "low", "description": "a comma"}"#; 40].join(", ");
-    assert_blocked(&scrutinised(RED_TEAM, &format!("{{\"findings\": [{crowd}, {}]}}", grave(""))));
+    assert_blocked(
+        &scrutinised(&format!("{{\"findings\": [{crowd}, {}]}}", grave(""))).tap(|m| m.keys(red_team())),
+    );
 }
 
 #[test]
@@ -78,9 +79,8 @@ fn false_green_27_a_vision_report_with_another_key_blocks() {
         r#"Here: {{"findings": [{}], "pictures": 1}}"#,
         grave(r#", "category": "missing_element", "confidence": 0.9"#)
     );
-    let vision =
-        "vision: {kind: llm_vision, agent: eye, screenshots: [a.png], expectations: [a blue header]}";
-    let workspace = scrutinised(vision, &report);
+    let vision = json!({"vision": {"kind": "llm_vision", "agent": "eye", "screenshots": ["a.png"], "expectations": ["a blue header"]}});
+    let workspace = scrutinised(&report).tap(|m| m.keys(vision));
     let picture = include_bytes!("../../missions/landing-page/final.png");
     workspace.write("picture.png", picture);
     assert_blocked(&workspace.tap_mission("printf x > a.png", "cp picture.png a.png"));
@@ -93,12 +93,12 @@ fn false_green_27_a_report_in_words_of_something_grave_does_not_open_the_stage()
         "There is a critical hole: sql in the title, line 3.",
         r#"{"findings": [{"severity": "critical", "description": "sql in"#,
     ] {
-        let workspace = scrutinised(RED_TEAM, reply);
+        let workspace = scrutinised(reply).tap(|m| m.keys(red_team()));
         let document = workspace.run_json(6, &[]);
         assert_eq!(standing(&document, "work").0, "awaiting_approval", "{reply}");
         assert_eq!(workspace.calls("eye"), 2, "it is asked once more first");
     }
-    let workspace = scrutinised(RED_TEAM, "There is a critical hole: sql in the title.");
+    let workspace = scrutinised("There is a critical hole: sql in the title.").tap(|m| m.keys(red_team()));
     workspace.judge("eye", &["There is a critical hole.", r#"{"findings": []}"#]);
     workspace.run_json(0, &[]);
 }

@@ -2,12 +2,12 @@
 
 use std::fs;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::journal;
 use crate::support::scenes::begun_runs::{begun, in_folder};
 use crate::support::scenes::forgers::{GATED, green_run, plant, planting};
-use crate::support::{Says, Workspace};
+use crate::support::{Mission, Says, Workspace};
 
 #[test]
 fn false_green_28_the_newest_run_answers_not_the_one_with_the_greatest_name() {
@@ -25,14 +25,12 @@ fn false_green_28_the_newest_run_answers_not_the_one_with_the_greatest_name() {
 #[test]
 fn false_green_29_resume_does_the_work_where_the_state_lies() {
     let workspace = begun(
-        "
-name: here
-agents: {first: {run: [agents/first.sh]}, second: {run: 'test -e One.txt && echo two > Two.txt'}}
-settings: {maxRetries: 0}
-tasks:
-  - {title: One, assignTo: first}
-  - {title: Two, assignTo: second, dependsOn: [One], requiresApproval: true, targetFiles: [Two.txt]}
-",
+        &Mission::new()
+            .agent_with("first", json!({"run": ["agents/first.sh"]}))
+            .agent("second", "test -e One.txt && echo two > Two.txt")
+            .setting("maxRetries", 0)
+            .tasks(["One"])
+            .task("Two", |t| t.by("second").needs("One").approved().files(["Two.txt"])),
     );
     // Another checkout with the state of the first one, but without its work.
     workspace.write("two/mission.yaml", workspace.read("one/mission.yaml"));

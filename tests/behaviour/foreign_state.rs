@@ -15,15 +15,13 @@ use crate::support::{
 /// A place in the state folder, what is made there, and what that is called.
 type Case<'a> = (&'a str, &'a dyn Fn(&Path), &'a str);
 
-const MISSION: &str = "
-name: plain
-agents: {worker: {run: touch touched}}
-tasks: [{title: one}]
-";
+fn mission() -> Mission {
+    Mission::new().worker("touch touched").tasks(["one"])
+}
 
 /// A workspace with one finished run, r1.
 fn ran() -> Workspace {
-    let workspace = Workspace::with(MISSION);
+    let workspace = mission().workspace();
     workspace.quorum(&["run", "mission.yaml", "--run-id", "r1"]).exits(0);
     fs::remove_file(workspace.path("touched")).expect("it was touched");
     workspace
@@ -181,7 +179,7 @@ fn somebody_elses_folder_in_the_state_is_named_before_any_work() {
 /// The same without any power over others: the decoy is the test's own.
 #[test]
 fn a_linked_inbox_moves_nothing_of_anybodys() {
-    let workspace = Workspace::with(MISSION);
+    let workspace = mission().workspace();
     decoy(&workspace);
     fs::create_dir(workspace.path(".polpo")).expect("it can be made");
     symlink("../decoy", workspace.path(&journal::inbox(""))).expect("a link can be made");
@@ -192,7 +190,7 @@ fn a_linked_inbox_moves_nothing_of_anybodys() {
 
 #[test]
 fn a_state_folder_that_a_person_names_may_be_a_link() {
-    let workspace = Workspace::with(MISSION);
+    let workspace = mission().workspace();
     fs::create_dir(workspace.path("elsewhere")).expect("it can be made");
     symlink("elsewhere", workspace.path("there")).expect("a link can be made");
     workspace.quorum(&["run", "mission.yaml", "--state-dir", "there"]).exits(0);

@@ -11,26 +11,14 @@ use crate::support::{BINARY, Finished, Mission, RUN_AS_R1, Says, Workspace, stan
 
 /// One agent runs this script, a judge who is content with everything looks at the outcome.
 fn vandal(script: &str) -> Workspace {
-    let script: String = script.lines().map(|line| format!("      {}\n", line.trim())).collect();
-    let workspace = Workspace::with(
-        &format!(
-            "
-name: a vandal
-agents:
-  vandal:
-    run: |
-      cd .polpo/runs/r1
-{script}
-  judge: {{run: [/bin/sh, '@agents/judge.sh', judge], role: reviewer}}
-tasks:
-  - {{title: work, assignTo: vandal, maxAttempts: 1}}
-  - {{title: next, assignTo: vandal, dependsOn: [work], review: none}}
-"
-        )
-        .replace("@quorum", BINARY),
-    );
-    workspace.judge("judge", &["SCORE: 100"]);
-    workspace
+    let lines: Vec<&str> = script.lines().map(str::trim).collect();
+    let script = format!("cd .polpo/runs/r1\n{}", lines.join("\n"));
+    Mission::new()
+        .agent("vandal", script.replace("@quorum", BINARY))
+        .judge("judge", &["SCORE: 100"])
+        .task("work", |t| t.attempts(1))
+        .task("next", |t| t.needs("work").unreviewed())
+        .workspace()
 }
 
 /// The run stops as internal, and no later reader takes what the journal says now for a success, or hangs.
@@ -243,7 +231,7 @@ fn false_green_20_a_result_left_for_another_turn_is_not_its_result() {
             "cd ../../..; if test $QUORUM_TASK = next; then echo what it printed; exit 0; fi
             {place}; {plant}"
         ))
-        .tap_mission("dependsOn: [work], review: none", "dependsOn: [work]");
+        .tap(|m| m.change("next", |t| t.without("review")));
         workspace.write("secret", r#"{"output": "a secret"}"#);
         let document = workspace.quorum(RUN_AS_R1).exits(0).json();
         assert_eq!(document["warnings"], json!([]), "{plant}");
@@ -319,16 +307,11 @@ fn bytes_that_are_no_text_are_shown_as_such() {
 
 /// A task whose files are made by this script.
 fn files(make: &str, rules: &str) -> (Finished, Workspace) {
-    let workspace = Workspace::with(&format!(
-        "
-name: files that are none
-agents:
-  worker: {{run: '{make}'}}
-  judge: {{run: [/bin/sh, '@agents/judge.sh', judge], role: reviewer}}
-tasks:
-  - {{title: work, assignTo: worker, maxAttempts: 1, {rules}}}
-"
-    ));
+    let workspace = Mission::new()
+        .worker(make)
+        .judge("judge", &[])
+        .task("work", |t| t.attempts(1).with(rules))
+        .workspace();
     workspace.judge("judge", &[r#"{"scores": {"x": {"reasoning": "r", "score": 5}}, "findings": []}"#]);
     let finished = workspace.quorum(RUN_AS_R1);
     (finished, workspace)

@@ -6,17 +6,17 @@ use serde_json::{Value, json};
 use crate::support::journal;
 use crate::support::{Has, Mission, Workspace, wait_for_file};
 
-fn titled(title: &str, command: &str) -> String {
-    format!("name: about {title}\nagents:\n  worker: {{run: '{command}'}}\ntasks: [{{title: {title}}}]\n")
+fn titled(title: &str, command: &str) -> Mission {
+    Mission::new().key("name", format!("about {title}")).worker(command).tasks([title])
 }
 
 /// A run that is done, one that failed, one that was interrupted.
 fn three_runs() -> Workspace {
-    let workspace = Workspace::with(&titled("one", "true"));
+    let workspace = titled("one", "true").workspace();
     workspace.run_json(0, &["--run-id", "r1"]);
-    workspace.mission(&titled("two", "exit 1"));
+    titled("two", "exit 1").write(&workspace);
     workspace.run_json(3, &["--run-id", "r2", "--max-attempts", "1"]);
-    workspace.mission(&titled("three", "echo > started; while :; do sleep 0.02; done"));
+    titled("three", "echo > started; while :; do sleep 0.02; done").write(&workspace);
     let running = workspace.start(&["run", "mission.yaml", "--run-id", "r3"]);
     wait_for_file(&workspace.path("started"));
     let listed = runs(&workspace);
@@ -93,9 +93,9 @@ fn clean_asks_first_and_leaves_what_is_unfinished() {
 
 #[test]
 fn clean_stays_away_while_somebody_writes_and_finishes_what_was_begun() {
-    let workspace = Workspace::with(&titled("one", "true"));
+    let workspace = titled("one", "true").workspace();
     workspace.run_json(0, &[]);
-    workspace.mission(&titled("two", "echo > started; while [ ! -e go ]; do sleep 0.02; done"));
+    titled("two", "echo > started; while [ ! -e go ]; do sleep 0.02; done").write(&workspace);
     let running = workspace.start(&["run", "mission.yaml"]);
     wait_for_file(&workspace.path("started"));
     workspace.quorum(&["clean", "--all", "--yes"]).exits(9).says(&["quorum run"]);

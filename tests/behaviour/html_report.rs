@@ -10,23 +10,26 @@ const HOSTILE: &str = "</script></pre><img src=x onerror=alert(1)>";
 
 /// Hostile words from everybody: the mission, the worker, a check, the reviewers' reasoning and findings.
 fn hostile() -> Workspace {
-    let workspace = Workspace::with(
-        &r#"
-name: "mission HOSTILE"
-agents:
-  worker: {run: 'echo "output HOSTILE"; echo "stderr HOSTILE" >&2'}
-  judge: {run: [/bin/sh, '@agents/judge.sh', judge], role: reviewer}
-  critic: {run: [/bin/sh, '@agents/judge.sh', critic]}
-tasks:
-  - {title: "title HOSTILE", description: "description HOSTILE", assignTo: worker, maxAttempts: 2}
-  - {title: checked, assignTo: worker, maxAttempts: 1, expectations: [{type: test, command: 'echo "check HOSTILE"; exit 1'}]}
-  - {title: seats, assignTo: worker, maxAttempts: 1, expectations: [{type: llm_review, criteria: good, reviewers: [critic], threshold: 3, dimensions: [{name: correctness, weight: 0.7, description: it is right}, {name: style, weight: 0.3, description: it reads well}]}]}
-  - {title: held, assignTo: worker, review: none}
-qualityGates:
-  - {name: "gate HOSTILE", afterTasks: [checked], blocksTasks: [held], requireAllPassed: true}
-"#
-        .replace("HOSTILE", HOSTILE),
-    );
+    let dimensions = json!([
+        {"name": "correctness", "weight": 0.7, "description": "it is right"},
+        {"name": "style", "weight": 0.3, "description": "it reads well"},
+    ]);
+    let panel = json!({
+        "type": "llm_review", "criteria": "good", "reviewers": ["critic"], "threshold": 3, "dimensions": dimensions,
+    });
+    let workspace = Mission::new()
+        .key("name", format!("mission {HOSTILE}"))
+        .worker(format!(r#"echo "output {HOSTILE}"; echo "stderr {HOSTILE}" >&2"#))
+        .judge("judge", &[])
+        .answerer("critic", &[])
+        .gate(&format!("gate {HOSTILE}"), ["checked"], ["held"], "requireAllPassed: true")
+        .task(&format!("title {HOSTILE}"), |t| {
+            t.set("description", format!("description {HOSTILE}")).attempts(2)
+        })
+        .task("checked", |t| t.attempts(1).check(format!(r#"echo "check {HOSTILE}"; exit 1"#)))
+        .task("seats", |t| t.attempts(1).expects(panel))
+        .task("held", |t| t.unreviewed())
+        .workspace();
     workspace.judge("judge", &[&format!("SCORE: 41\nevaluation {HOSTILE}")]);
     let scores = format!(
         r#"{{"scores": {{"correctness": {{"score": 2, "reasoning": "reasoning {HOSTILE}"}}, "style": {{"score": 4, "reasoning": "fine"}}}},

@@ -4,10 +4,14 @@ use serde_json::{Value, json};
 use wiremock::matchers::{header, path};
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
-use crate::support::{Has, Workspace, standing, task};
+use crate::support::{Has, Mission, Workspace, standing, task};
 
-/// Runs a mission whose `@server` is a server with these answers by path. Its document.
-fn run(mission: &str, code: i32, answers: &[(&str, ResponseTemplate)]) -> (Workspace, Value) {
+/// Runs a mission with agents at a server with these answers by path. Its document.
+fn run(
+    mission: impl FnOnce(Mission) -> Mission,
+    code: i32,
+    answers: &[(&str, ResponseTemplate)],
+) -> (Workspace, Value) {
     // The server lives on a thread of its own; only asking it needs a runtime.
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime can be made");
@@ -24,7 +28,12 @@ fn run(mission: &str, code: i32, answers: &[(&str, ResponseTemplate)]) -> (Works
         }
         server
     });
-    let workspace = Workspace::with(&mission.replace("@server", &server.uri()));
+    let model = |adapter: &str, key: &str| json!({"adapter": adapter, "baseUrl": server.uri(), "model": "m", "apiKey": key});
+    let agents = Mission::new()
+        .agent_with("a", model("anthropic", "${KEY_A}"))
+        .agent_with("g", model("gemini-api", "${KEY_G}"))
+        .agent_with("o", json!({"adapter": "ollama", "baseUrl": server.uri(), "model": "m"}));
+    let workspace = mission(agents).workspace();
     let keys = [("KEY_A", "sk-of-a"), ("KEY_G", "sk-of-g")];
     let finished = workspace.quorum_with(&keys, &["run", "mission.yaml", "--json"]);
     let document = finished.exits(code).json();
@@ -60,25 +69,12 @@ const A: &str = "/v1/messages";
 const G: &str = "/v1beta/models/m:generateContent";
 const O: &str = "/api/chat";
 
-const AGENTS: &str = "
-agents:
-  a: {adapter: anthropic, baseUrl: '@server', model: m, apiKey: '${KEY_A}'}
-  g: {adapter: gemini-api, baseUrl: '@server', model: m, apiKey: '${KEY_G}'}
-  o: {adapter: ollama, baseUrl: '@server', model: m}
-";
-
 #[test]
 fn each_protocol_works_and_judges() {
     let scores = json!({"scores": {"depth": {"score": 4, "reasoning": "deep"}}, "findings": []});
-    let mission = format!(
-        "name: three\n{AGENTS}
-tasks:
-  - {{title: work, assignTo: o, expectations: [{{type: llm_review, reviewers: [a, g], dimensions: [{{name: depth, weight: 1}}]}}]}}
-"
-    );
     let verdict = json!({"type": "tool_use", "name": "verdict", "input": scores});
     let (_, document) = run(
-        &mission,
+        |m| m.task("work", |t| t.by("o").scored(["a", "g"], "depth")),
         0,
         &[
             (O, ollama("the work")),
@@ -103,13 +99,9 @@ fn a_worker_that_is_refused_blocked_or_says_nothing_has_done_no_work() {
         ("g", G, gemini("", "MAX_TOKENS"), "token limit"),
         ("o", O, ollama("\n"), "empty"),
     ] {
-        let mission = format!(
-            "name: none\n{AGENTS}
-settings: {{evaluate: false, maxRetries: 0, maxFixAttempts: 0}}
-tasks: [{{title: work, assignTo: {agent}}}]
-"
-        );
-        let (_, document) = run(&mission, 3, &[(at, answer)]);
+        let settings = "evaluate: false, maxRetries: 0, maxFixAttempts: 0";
+        let mission = |m: Mission| m.settings(settings).task("work", |t| t.by(agent));
+        let (_, document) = run(mission, 3, &[(at, answer)]);
         let failure = &task(&document, "work")["failure"];
         assert!(failure["message"].as_str().unwrap().contains(said), "{failure}");
     }
@@ -119,11 +111,9 @@ tasks: [{{title: work, assignTo: {agent}}}]
 fn a_key_that_is_refused_ends_the_task_at_once_and_is_never_shown() {
     let body =
         json!({"type": "error", "error": {"type": "authentication_error", "message": "invalid key sk-of-a"}});
-    let mission = format!(
-        "name: no key\n{AGENTS}\nsettings: {{evaluate: false}}\ntasks: [{{title: work, assignTo: a}}]\n"
-    );
     let answer = ResponseTemplate::new(401).set_body_json(body);
-    let (workspace, document) = run(&mission, 3, &[(A, answer)]);
+    let mission = |m: Mission| m.setting("evaluate", false).tasks(["work"]);
+    let (workspace, document) = run(mission, 3, &[(A, answer)]);
     let work = task(&document, "work");
     assert_eq!(work["failure"]["class"], "provider_auth");
     assert_eq!(work["attempts"].as_array().unwrap().len(), 1);
@@ -134,17 +124,18 @@ fn a_key_that_is_refused_ends_the_task_at_once_and_is_never_shown() {
 #[test]
 fn half_a_number_is_no_number() {
     // The end of `SCORE: 72` is missing, and of a reply that would have gone on.
-    let mission = format!(
-        "name: cut\n{AGENTS}  worker: {{run: echo work}}\nsettings: {{maxAttempts: 1}}
-tasks: [{{title: work, assignTo: worker}}]\n"
-    )
-    .replace("  g: {", "  #g: {")
-    .replace("  o: {", "  #o: {");
+    let mission = |m: Mission| {
+        m.without_agent("g")
+            .without_agent("o")
+            .worker("echo work")
+            .setting("maxAttempts", 1)
+            .task("work", |t| t.by("worker"))
+    };
     let cut = anthropic(json!({"type": "text", "text": "SCORE: 7"}), "max_tokens");
-    let (_, document) = run(&mission, 6, &[(A, cut)]);
+    let (_, document) = run(mission, 6, &[(A, cut)]);
     assert_eq!(task(&document, "work")["points"], json!(null));
     let whole = anthropic(json!({"type": "text", "text": "SCORE: 72"}), "end_turn");
-    let (_, document) = run(&mission, 0, &[(A, whole)]);
+    let (_, document) = run(mission, 0, &[(A, whole)]);
     assert_eq!(task(&document, "work")["points"], 72.0);
 }
 
@@ -153,9 +144,10 @@ fn without_its_key_a_provider_is_not_even_tried() {
     for (adapter, variable) in
         [("anthropic", "ANTHROPIC_API_KEY"), ("gemini-api", "GEMINI_API_KEY"), ("openai", "OPENAI_API_KEY")]
     {
-        let workspace = Workspace::with(&format!(
-            "name: no key\nagents: {{a: {{adapter: {adapter}, model: m}}}}\ntasks: [{{title: work}}]\n"
-        ));
+        let workspace = Mission::new()
+            .agent_with("a", json!({"adapter": adapter, "model": "m"}))
+            .tasks(["work"])
+            .workspace();
         workspace.quorum(&["run", "mission.yaml"]).exits(9).says(&[variable, "not set"]);
         workspace.assert_nothing_started();
     }
@@ -176,42 +168,24 @@ fn a_reviewer_that_answers_with_the_authors_model_has_no_say() {
         "model": "claude-opus-4", "content": [{"type": "text", "text": "the work"}], "stop_reason": "end_turn",
     }));
     for (independence, points, code) in [("identity", 50.0, 3), ("model", 20.0, 3)] {
-        let mission = format!(
-            "name: fallen back\n{AGENTS}
-settings: {{independence: {independence}}}
-tasks:
-  - title: work
-    assignTo: a
-    maxAttempts: 1
-    expectations: [{{type: llm_review, reviewers: [g, o], dimensions: [{{name: depth, weight: 1}}]}}]
-"
-        )
-        .replace(
-            "adapter: gemini-api, baseUrl: '@server', model: m",
-            "adapter: gemini-api, baseUrl: '@server', model: m, family: gemini",
-        )
-        .replace(
-            "adapter: ollama, baseUrl: '@server', model: m",
-            "adapter: ollama, baseUrl: '@server', model: llama3",
-        );
+        let mission = |m: Mission| {
+            m.change_agent("g", "family: gemini")
+                .change_agent("o", "model: llama3")
+                .setting("independence", independence)
+                .task("work", |t| t.attempts(1).scored(["g", "o"], "depth"))
+        };
         let own = ok(json!({
             "model": "llama3", "message": {"content": scores(1).to_string()}, "done": true, "done_reason": "stop",
         }));
-        let (_, document) = run(&mission, code, &[(A, author.clone()), (G, fell_back(4)), (O, own)]);
+        let (_, document) = run(mission, code, &[(A, author.clone()), (G, fell_back(4)), (O, own)]);
         assert_eq!(task(&document, "work")["points"], points, "{independence}");
     }
     // Where it is the only one, the review is missing: nobody but a person can accept the work.
-    let mission = format!(
-        "name: alone\n{AGENTS}
-settings: {{independence: model}}
-tasks:
-  - title: work
-    assignTo: a
-    expectations: [{{type: llm_review, reviewers: [g], dimensions: [{{name: depth, weight: 1}}]}}]
-"
-    );
-    let mission =
-        mission.replace("model: m, apiKey: '${KEY_G}'", "model: m, family: gemini, apiKey: '${KEY_G}'");
-    let (_, document) = run(&mission, 6, &[(A, author), (G, fell_back(5))]);
+    let mission = |m: Mission| {
+        m.change_agent("g", "family: gemini")
+            .setting("independence", "model")
+            .task("work", |t| t.scored(["g"], "depth"))
+    };
+    let (_, document) = run(mission, 6, &[(A, author), (G, fell_back(5))]);
     assert_eq!(standing(&document, "work").0, "awaiting_approval");
 }

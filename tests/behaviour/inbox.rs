@@ -3,7 +3,17 @@
 use serde_json::{Value, json};
 
 use crate::support::events::on_record;
-use crate::support::{Has, Mission, Workspace, at_terminal, wait_for};
+use crate::support::{BINARY, Has, Mission, Workspace, at_terminal, wait_for};
+
+/// A worker, an agent that asks, and a checkpoint between a task and `later`.
+fn asking(worker: &str, before: &str) -> Mission {
+    let message = "look at staging";
+    let go = json!({"name": "go", "blocksTasks": ["later"], "afterTasks": [before], "message": message});
+    Mission::new()
+        .key("checkpoints", [go])
+        .worker(worker)
+        .agent("asker", format!("cat > /dev/null; {BINARY} agent ask Which?"))
+}
 
 fn inbox(workspace: &Workspace) -> Value {
     let document = workspace.quorum(&["inbox", "--json"]).exits(0).json();
@@ -17,19 +27,12 @@ fn inbox(workspace: &Workspace) -> Value {
 
 #[test]
 fn a_question_and_a_checkpoint_stand_in_one_list_and_work_below_the_bar_does_not() {
-    let mission = "
-name: m
-agents:
-  worker: {run: 'cat > /dev/null; echo done > out.txt; echo I did it.'}
-  asker: {run: 'cat > /dev/null; @quorum agent ask Which?'}
-  judge: {run: 'cat > /dev/null; echo SCORE: 40', role: reviewer}
-tasks:
-  - {title: weak, assignTo: worker, maxAttempts: 1, onExhausted: accept, targetFiles: [out.txt]}
-  - {title: unclear, assignTo: asker, review: none}
-  - {title: later, assignTo: worker, review: none}
-checkpoints: [{name: go, blocksTasks: [later], afterTasks: [weak], message: look at staging}]
-";
-    let workspace = Workspace::with(&mission.replace("@quorum", crate::support::BINARY));
+    let workspace = asking("cat > /dev/null; echo done > out.txt; echo I did it.", "weak")
+        .reviewer("judge", "cat > /dev/null; echo SCORE: 40")
+        .task("weak", |t| t.attempts(1).set("onExhausted", "accept").files(["out.txt"]))
+        .task("unclear", |t| t.by("asker").unreviewed())
+        .task("later", |t| t.unreviewed())
+        .workspace();
     workspace.quorum(&["run", "--run-id", "r1"]).exits(5);
     let document = inbox(&workspace);
     let rows = document["approvals"].as_array().expect("a list");
@@ -108,18 +111,11 @@ fn the_only_thing_that_waits_is_approved_without_its_id_on_somebodys_word() {
 
 #[test]
 fn one_line_says_what_waits_and_how_many_answers_are_missing() {
-    let mission = "
-name: m
-agents:
-  worker: {run: 'cat > /dev/null; echo done'}
-  asker: {run: 'cat > /dev/null; @quorum agent ask Which?'}
-tasks:
-  - {title: unclear, assignTo: asker, review: none}
-  - {title: ready, assignTo: worker, review: none}
-  - {title: later, assignTo: worker, review: none}
-checkpoints: [{name: go, afterTasks: [ready], blocksTasks: [later], message: look at staging}]
-";
-    let workspace = Workspace::with(&mission.replace("@quorum", crate::support::BINARY));
+    let workspace = asking("cat > /dev/null; echo done", "ready")
+        .task("unclear", |t| t.by("asker").unreviewed())
+        .task("ready", |t| t.unreviewed())
+        .task("later", |t| t.unreviewed())
+        .workspace();
     let run = workspace.quorum(&["run", "--run-id", "r1", "--wait-approvals", "200ms"]).exits(8);
     assert_eq!(run.stderr.matches("Which?").count(), 1, "{}", run.stderr);
     run.says(&["unclear  r1.0.1  question: Which?", "for 2 answers by a person"]);

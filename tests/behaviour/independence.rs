@@ -3,29 +3,21 @@
 
 use serde_json::json;
 
-use crate::support::{Workspace, standing, task};
-
-const REVIEW: &str =
-    "expectations: [{type: llm_review, reviewers: 2, dimensions: [{name: depth, weight: 1}], @more}]";
+use crate::support::{Mission, Workspace, standing, task};
 
 fn mission(families: [&str; 3], more: &str, settings: &str) -> Workspace {
     let [worker, a, b] = families;
-    let workspace = Workspace::with(&format!(
-        "
-name: independent
-settings: {{{settings}}}
-agents:
-  worker: {{run: [/bin/sh, '@agents/keep-prompt.sh', prompts], {worker}}}
-  a: {{run: [/bin/sh, '@agents/judge.sh', a], role: reviewer, {a}}}
-  b: {{run: [/bin/sh, '@agents/judge.sh', b], role: reviewer, {b}}}
-tasks: [{{title: work, assignTo: worker, {}}}]
-",
-        REVIEW.replace("@more", more)
-    ));
     let good = json!({"scores": {"depth": {"reasoning": "seen", "score": 4}}, "findings": []}).to_string();
-    workspace.judge("a", &[&good, &good]);
-    workspace.judge("b", &[&good, &good]);
-    workspace
+    Mission::new()
+        .keeps_prompts("worker", "prompts")
+        .change_agent("worker", worker)
+        .judge("a", &[&good, &good])
+        .change_agent("a", a)
+        .judge("b", &[&good, &good])
+        .change_agent("b", b)
+        .settings(settings)
+        .task("work", |t| t.scored([], "depth").change_expectation("reviewers: 2").change_expectation(more))
+        .workspace()
 }
 
 #[test]

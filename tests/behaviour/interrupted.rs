@@ -15,21 +15,20 @@ use crate::support::{
 };
 
 /// `quick` is done and `slow` works until the file `go` is there.
-const SLOW: &str = r#"
-name: slow
-agents:
-  quick: {run: [/bin/sh, '@agents/logger.sh', log]}
-  slow:
-    run: |
-      echo "$QUORUM_TASK $QUORUM_ATTEMPT $QUORUM_TURN" >> log
-      echo $$ > slow.pid
-      while [ ! -e go ]; do sleep 0.02; done
-      echo slowly done
-tasks:
-  - {title: quick, assignTo: quick}
-  - {title: slow, assignTo: slow, dependsOn: [quick]}
-  - {title: last, assignTo: quick, dependsOn: [slow]}
-"#;
+fn slow() -> Mission {
+    Mission::new()
+        .agent_with("quick", json!({"run": ["/bin/sh", "@agents/logger.sh", "log"]}))
+        .agent(
+            "slow",
+            "echo \"$QUORUM_TASK $QUORUM_ATTEMPT $QUORUM_TURN\" >> log\n\
+echo $$ > slow.pid\n\
+while [ ! -e go ]; do sleep 0.02; done\n\
+echo slowly done",
+        )
+        .tasks(["quick"])
+        .task("slow", |t| t.by("slow").needs("quick"))
+        .task("last", |t| t.needs("slow"))
+}
 
 fn start_slow(workspace: &Workspace) -> Running {
     let running = workspace.start(&["run", "mission.yaml", "--json"]);
@@ -54,7 +53,7 @@ fn assert_resumes_to_the_end(workspace: &Workspace, turns: &[u32]) {
 fn a_signal_ends_the_run_that_whoever_started_it_held_back() {
     for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143), (Signal::HUP, 143)] {
         for arguments in [&["run", "mission.yaml"][..], &["resume"]] {
-            let workspace = Workspace::with(SLOW);
+            let workspace = slow().workspace();
             if arguments == ["resume"] {
                 let running = start_slow(&workspace);
                 running.signal(Signal::TERM);
@@ -74,7 +73,7 @@ fn a_signal_ends_the_run_that_whoever_started_it_held_back() {
 #[test]
 fn false_green_16_a_signal_ends_the_run_as_interrupted_and_resumable() {
     for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
-        let workspace = Workspace::with(SLOW);
+        let workspace = slow().workspace();
         let running = start_slow(&workspace);
         let agent = read_pid(&workspace.path("slow.pid"));
         running.signal(signal);
@@ -106,13 +105,11 @@ fn a_signal_does_not_wait_for_a_turn_whose_request_is_to_be_repeated() {
         Mock::given(path("/api/chat")).respond_with(busy).mount(&server).await;
         server
     });
-    let mission = "
-name: busy
-agents: {w: {adapter: ollama, baseUrl: '@server', model: m}}
-tasks: [{title: work, assignTo: w}]
-settings: {evaluate: false}
-";
-    let workspace = Workspace::with(&mission.replace("@server", &server.uri()));
+    let workspace = Mission::new()
+        .agent_with("w", json!({"adapter": "ollama", "baseUrl": server.uri(), "model": "m"}))
+        .setting("evaluate", false)
+        .tasks(["work"])
+        .workspace();
     let running = workspace.start(&["run", "mission.yaml"]);
     wait_for("the first request", || {
         runtime.block_on(server.received_requests()).is_some_and(|asked| !asked.is_empty())
@@ -144,7 +141,7 @@ fn false_green_16_a_second_signal_does_not_wait_for_an_agent_that_will_not_go() 
 #[test]
 fn false_green_16_a_closed_terminal_ends_the_run_as_interrupted_and_resumable() {
     for progress in ["bar", "plain"] {
-        let workspace = Workspace::with(SLOW);
+        let workspace = slow().workspace();
         let mut command = workspace.command(&["run", "mission.yaml", "--progress", progress]);
         command.env("TERM", "xterm");
         let running = AtTerminal::start(command);
@@ -159,7 +156,7 @@ fn false_green_16_a_closed_terminal_ends_the_run_as_interrupted_and_resumable() 
 
 #[test]
 fn a_run_that_shall_survive_its_terminal_does() {
-    let workspace = Workspace::with(SLOW);
+    let workspace = slow().workspace();
     let mut command = workspace.other_command("/bin/sh");
     command.args(["-c", r#"trap '' HUP; exec "$0" run mission.yaml --json"#]);
     command.arg(env!("CARGO_BIN_EXE_quorum"));
@@ -176,7 +173,7 @@ fn a_run_that_shall_survive_its_terminal_does() {
 
 #[test]
 fn false_green_16_a_killed_run_is_crashed_and_resumable_and_not_a_success() {
-    let workspace = Workspace::with(SLOW);
+    let workspace = slow().workspace();
     start_slow(&workspace).kill();
     let status = workspace.status();
     status.has(json!({
@@ -222,7 +219,7 @@ fn a_run_that_was_killed_before_its_first_record_leaves_its_id_free() {
     let first_words: [(&str, Option<&str>); 3] =
         [("no", None), ("empty", Some("")), ("torn", Some(journal::TORN))];
     for (name, journal) in first_words {
-        let workspace = Workspace::with(SLOW);
+        let workspace = slow().workspace();
         workspace.write("go", "");
         workspace.write(".polpo/runs/r1/mission.yaml", "name: half a missi");
         if let Some(text) = journal {
@@ -238,7 +235,7 @@ fn a_run_that_was_killed_before_its_first_record_leaves_its_id_free() {
 
 #[test]
 fn a_live_run_is_running_and_not_resumed_twice() {
-    let workspace = Workspace::with(SLOW);
+    let workspace = slow().workspace();
     let running = start_slow(&workspace);
     let status = workspace.status();
     assert_eq!((&status["state"], &status["live"]), (&json!("running"), &json!(true)));
@@ -287,7 +284,7 @@ fn false_green_15_resume_fails_when_the_resumed_task_fails() {
 
 #[test]
 fn false_green_17_a_time_limit_suspends_the_run_and_resume_finishes_it() {
-    let workspace = Workspace::with(SLOW);
+    let workspace = slow().workspace();
     let document = workspace.run_json(7, &["--timeout", "1500ms"]);
     document.has(json!({"outcome": "limit", "state": "suspended", "resumable": true}));
     assert_eq!(standing(&document, "quick").0, "done");
@@ -350,21 +347,21 @@ fn judging_that_was_interrupted_is_done_again() {
 }
 
 /// `poor` ends below the gate's bar unless the judge gives more.
-const GATED: &str = "
-name: gated
-agents:
-  worker: {run: [/bin/sh, '@agents/logger.sh', log]}
-  judge: {run: [/bin/sh, '@agents/judge.sh', judge], role: reviewer}
-tasks:
-  - {title: poor, assignTo: worker}
-  - {title: next, assignTo: worker, review: none}
-qualityGates:
-  - {name: door, afterTasks: [poor], blocksTasks: [next], minScore: 4}
-";
+fn gated() -> Mission {
+    Mission::new()
+        .key(
+            "qualityGates",
+            json!([{"name": "door", "afterTasks": ["poor"], "blocksTasks": ["next"], "minScore": 4}]),
+        )
+        .agent_with("worker", json!({"run": ["/bin/sh", "@agents/logger.sh", "log"]}))
+        .judge("judge", &[])
+        .tasks(["poor"])
+        .task("next", |t| t.unreviewed())
+}
 
 #[test]
 fn false_green_13_a_failed_gate_stays_failed_after_a_restart() {
-    let workspace = Workspace::with(GATED);
+    let workspace = gated().workspace();
     // From now on the judge would be kinder: nobody may ask it again.
     workspace.judge("judge", &["SCORE: 79", "SCORE: 100"]);
     let document = workspace.run_json(4, &[]);
@@ -406,7 +403,7 @@ fn false_green_13_a_passed_gate_stays_passed_and_is_not_evaluated_again() {
 
 #[test]
 fn false_green_14_a_gate_of_one_run_opens_nothing_in_the_next() {
-    let workspace = Workspace::with(GATED);
+    let workspace = gated().workspace();
     workspace.judge("judge", &["SCORE: 90", "SCORE: 61"]);
     let first = workspace.run_json(0, &["--run-id", "first"]);
     assert_eq!(gate(&first, "door")["state"], "passed");

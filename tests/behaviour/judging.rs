@@ -12,24 +12,18 @@ fn depth(score: &str, reasoning: &str) -> String {
 }
 
 /// A task reviewed by a panel of these agents on one dimension.
-fn panel(reviewers: &str, more: &str) -> Workspace {
-    let workspace = Workspace::new();
-    workspace.mission(&format!(
-        "
-name: panel
-agents:
-  worker: {{run: [/bin/sh, '@agents/keep-prompt.sh', prompts]}}
-  a: {{run: [/bin/sh, '@agents/judge.sh', a], role: reviewer}}
-  b: {{run: [/bin/sh, '@agents/judge.sh', b], role: qa}}
-  c: {{run: [/bin/sh, '@agents/judge.sh', c]}}
-tasks:
-  - title: work
-    assignTo: worker
-    expectations: [{{type: llm_review, reviewers: {reviewers}, threshold: 3, dimensions: [{{name: depth, weight: 1}}]}}]
-    {more}
-"
-    ));
-    workspace
+fn panel(reviewers: Value, more: &str) -> Workspace {
+    Mission::new()
+        .keeps_prompts("worker", "prompts")
+        .judge("a", &[])
+        .answerer("b", &[])
+        .change_agent("b", "role: qa")
+        .answerer("c", &[])
+        .task("work", |t| {
+            let more_of_it = json!({"reviewers": reviewers, "threshold": 3});
+            t.scored([], "depth").change_expectation(more_of_it).with(more)
+        })
+        .workspace()
 }
 
 fn findings(workspace: &Workspace) -> String {
@@ -40,7 +34,7 @@ fn findings(workspace: &Workspace) -> String {
 
 #[test]
 fn a_panel_of_three_takes_the_median_and_marks_the_outlier() {
-    let workspace = panel("[a, b, c]", "");
+    let workspace = panel(json!(["a", "b", "c"]), "");
     workspace.judge("a", &[&depth("4", "from a")]);
     workspace.judge("b", &[&depth("1", "from b")]);
     workspace.judge("c", &[&depth("5", "from c")]);
@@ -86,7 +80,7 @@ fn a_score_that_meets_the_bar_exactly_passes() {
 
 #[test]
 fn too_few_reviewers_fill_the_seats_in_fresh_contexts_and_it_is_said() {
-    let workspace = panel("3", "");
+    let workspace = panel(json!(3), "");
     workspace.judge("a", &[&depth("4", "x")]);
     workspace.judge("b", &[&depth("4", "x")]);
     workspace.run_json(0, &[]);
@@ -97,7 +91,7 @@ fn too_few_reviewers_fill_the_seats_in_fresh_contexts_and_it_is_said() {
 
 #[test]
 fn a_named_reviewer_needs_no_role_and_no_one_else_is_asked() {
-    let workspace = panel("[c]", "");
+    let workspace = panel(json!(["c"]), "");
     workspace.judge("c", &[&depth("5", "x")]);
     workspace.run_json(0, &[]);
     assert_eq!((workspace.calls("a"), workspace.calls("b"), workspace.calls("c")), (0, 0, 1));
@@ -105,7 +99,7 @@ fn a_named_reviewer_needs_no_role_and_no_one_else_is_asked() {
 
 #[test]
 fn an_unreadable_reply_is_asked_for_again_once_and_strictly() {
-    let workspace = panel("[a]", "");
+    let workspace = panel(json!(["a"]), "");
     workspace.judge("a", &["It is fine, I think.", &depth("4", "x")]);
     let document = workspace.run_json(0, &[]);
     assert_eq!(attempts(&document, "work"), ["execute"]);
@@ -116,7 +110,7 @@ fn an_unreadable_reply_is_asked_for_again_once_and_strictly() {
 
 #[test]
 fn a_single_answer_of_several_seats_counts_and_it_is_said() {
-    let workspace = panel("[a, b, c]", "");
+    let workspace = panel(json!(["a", "b", "c"]), "");
     workspace.judge("a", &["no json"]);
     workspace.judge("b", &[&depth("2", "too shallow")]);
     // No score for the dimension, and off the scale.
@@ -129,7 +123,7 @@ fn a_single_answer_of_several_seats_counts_and_it_is_said() {
 
 #[test]
 fn a_panel_nobody_of_which_can_be_read_is_run_again_and_then_referred() {
-    let workspace = panel("[a, b]", "");
+    let workspace = panel(json!(["a", "b"]), "");
     // Whoever said the same twice would not be asked a third time.
     workspace.judge("a", &["no json", "no", "never", "not now"]);
     workspace.judge("b", &["no json either", "nor this", "or that", "it is fine"]);
@@ -142,7 +136,7 @@ fn a_panel_nobody_of_which_can_be_read_is_run_again_and_then_referred() {
 
 #[test]
 fn below_the_bar_is_fixed_twice_then_tried_afresh_then_failed() {
-    let workspace = panel("[a]", "maxRetries: 1");
+    let workspace = panel(json!(["a"]), "maxRetries: 1");
     workspace.judge("a", &[&depth("2", "shallow")]);
     let document = workspace.run_json(3, &[]);
     assert_eq!(attempts(&document, "work"), ["execute", "fix", "fix", "retry", "fix", "fix"]);
@@ -153,7 +147,7 @@ fn below_the_bar_is_fixed_twice_then_tried_afresh_then_failed() {
 
 #[test]
 fn a_fix_is_told_all_that_was_found_and_the_judge_what_it_said_before() {
-    let workspace = panel("[a]", "description: Write about the sea.");
+    let workspace = panel(json!(["a"]), "description: Write about the sea.");
     let reply = |finding: &str, score: u8| {
         format!(
             r#"{{"scores": {{"depth": {{"reasoning": "reason-{score}", "score": {score}}}}},
@@ -319,16 +313,11 @@ fn work_whose_output_was_exchanged_is_not_judged_by_what_is_left() {
 #[test]
 fn every_file_of_a_task_is_told_to_its_judge_also_beyond_those_that_are_quoted() {
     let targets: Vec<String> = (0..12).map(|n| format!("f{n}")).collect();
-    let workspace = Workspace::with(&format!(
-        "
-name: many files
-agents:
-  w: {{run: 'for n in 0 1 2 3 4 5 6 7 8 9 10; do echo $n > f$n; done'}}
-  j: {{run: [/bin/sh, '@agents/judge.sh', j], role: reviewer}}
-tasks: [{{title: work, assignTo: w, targetFiles: [{}]}}]
-",
-        targets.join(", ")
-    ));
+    let workspace = Mission::new()
+        .agent("w", "for n in 0 1 2 3 4 5 6 7 8 9 10; do echo $n > f$n; done")
+        .judge("j", &[])
+        .task("work", |t| t.set("targetFiles", targets))
+        .workspace();
     workspace.judge("j", &["SCORE: 90"]);
     workspace.run_json(0, &[]);
     let text = workspace.asked("j", 1);

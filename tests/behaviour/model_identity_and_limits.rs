@@ -18,13 +18,17 @@ fn judged_by(worker: &str, judge: &str, returned: Option<&str>) -> (Model, Works
             "model": used, "choices": [{"message": {"content": "SCORE: 95"}, "finish_reason": "stop"}],
         }))
     });
-    let workspace = Workspace::with(&format!(
-        "name: m\nsettings: {{independence: model, maxRetries: 0}}\nagents:\n  w: {{run: echo work, model: '{worker}'}}\n  \
-         j: {{adapter: openai, baseUrl: '{}', model: '{judge}', role: reviewer}}\n\
-         tasks: [{{title: t, assignTo: w, maxAttempts: 1, review: required}}]\n",
-        model.base()
-    ))
-    .at_scale("0.001");
+    let workspace = Mission::new()
+        .agent_with("w", json!({"run": "echo work", "model": worker}))
+        .agent_with(
+            "j",
+            json!({"adapter": "openai", "baseUrl": model.base(), "model": judge, "role": "reviewer"}),
+        )
+        .setting("independence", "model")
+        .setting("maxRetries", 0)
+        .task("t", |t| t.attempts(1).set("review", "required"))
+        .workspace()
+        .at_scale("0.001");
     (model, workspace)
 }
 
@@ -129,14 +133,14 @@ fn chrono_of(seconds: u64) -> String {
 }
 
 /// A judge behind HTTP with these keys.
-fn asked(model: &Model, keys: &str) -> Workspace {
-    Workspace::with(&format!(
-        "name: m\nsettings: {{maxRetries: 0}}\nagents:\n  w: {{run: echo x > f}}\n  \
-         j: {{adapter: openai, baseUrl: '{}', model: m, role: reviewer{keys}}}\n\
-         tasks: [{{title: t, assignTo: w, maxAttempts: 1, targetFiles: [f], review: required}}]\n",
-        model.base()
-    ))
-    .at_scale("0.001")
+fn asked(model: &Model) -> Workspace {
+    Mission::new()
+        .agent("w", "echo x > f")
+        .model("j", model, json!({"role": "reviewer"}))
+        .setting("maxRetries", 0)
+        .task("t", |t| t.attempts(1).files(["f"]).set("review", "required"))
+        .workspace()
+        .at_scale("0.001")
 }
 
 #[test]
@@ -163,7 +167,7 @@ fn what_a_model_refuses_of_a_request_is_left_out_one_by_one_and_said() {
         }
         says("SCORE: 95")
     });
-    let workspace = asked(&model, ", maxTokens: 900, temperature: 0.2");
+    let workspace = asked(&model).tap(|m| m.change_agent("j", json!({"maxTokens": 900, "temperature": 0.2})));
     let document = workspace.quorum(&["run", "mission.yaml", "--json"]).exits(0).json();
     document["warnings"].to_string().says(&["max_completion_tokens", "`temperature`", "a system message"]);
     let asked_for = model.asked();
@@ -188,8 +192,11 @@ fn a_limit_of_tokens_that_is_refused_under_both_names_is_left_out() {
             None => says("SCORE: 95"),
         }
     });
-    let document =
-        asked(&model, ", maxTokens: 900").quorum(&["run", "mission.yaml", "--json"]).exits(0).json();
+    let document = asked(&model)
+        .tap(|m| m.change_agent("j", json!({"maxTokens": 900})))
+        .quorum(&["run", "mission.yaml", "--json"])
+        .exits(0)
+        .json();
     document["warnings"].to_string().says(&["`maxTokens`"]);
 }
 
@@ -205,7 +212,7 @@ fn false_green_52_a_400_that_names_no_part_is_a_fault_and_takes_no_tools_away() 
             false => refuses(400, message),
             true => says("SCORE: 95"),
         });
-        let workspace = asked(&model, ", temperature: 0");
+        let workspace = asked(&model).tap(|m| m.change_agent("j", json!({"temperature": 0})));
         let document = workspace.quorum(&["run", "mission.yaml", "--json"]).exits(6).json();
         assert_eq!(task(&document, "t")["points"], json!(null), "{message}");
         assert!(
@@ -220,11 +227,12 @@ fn a_worker_is_asked_without_what_its_model_refuses_too() {
         Some(_) => refuses(400, "`temperature` is deprecated for this model."),
         None => says("I wrote the text that was asked for, and it is all here."),
     });
-    let workspace = Workspace::with(&format!(
-        "name: m\nagents: {{w: {{adapter: openai, baseUrl: '{}', model: m, temperature: 0}}}}\nsettings: {{evaluate: false}}\n\
-         tasks: [{{title: one}}, {{title: two, dependsOn: [one]}}]\n",
-        model.base()
-    ));
+    let workspace = Mission::new()
+        .model("w", &model, json!({"temperature": 0}))
+        .setting("evaluate", false)
+        .tasks(["one"])
+        .task("two", |t| t.needs("one"))
+        .workspace();
     let document = workspace.quorum(&["run", "mission.yaml", "--json"]).exits(0).json();
     assert_eq!(
         document["warnings"].to_string().matches("`temperature`").count(),
@@ -254,7 +262,7 @@ fn a_provider_that_has_trouble_is_asked_again_however_it_says_so() {
             0 => trouble.clone(),
             _ => says("SCORE: 95"),
         });
-        let workspace = asked(&model, ", tools: []");
+        let workspace = asked(&model).tap(|m| m.change_agent("j", json!({"tools": []})));
         workspace.quorum(&["run", "mission.yaml"]).exits(0);
         assert_eq!(model.asked().len(), 2, "{said}");
     }
@@ -329,7 +337,7 @@ fn a_byte_order_mark_before_a_result_file_or_an_answer_is_no_part_of_it() {
         let body = json!({"choices": [{"message": {"content": "SCORE: 95"}, "finish_reason": "stop"}]});
         ResponseTemplate::new(200).set_body_raw(format!("\u{feff}{body}"), "application/json")
     });
-    asked(&model, "").quorum(&["run", "mission.yaml"]).exits(0);
+    asked(&model).quorum(&["run", "mission.yaml"]).exits(0);
 }
 
 #[test]

@@ -4,22 +4,21 @@ use std::fs;
 use std::path::Path;
 
 use rustix::process::Signal;
+use serde_json::json;
 
 use crate::support::journal;
 use crate::support::scenes::begun_runs::{begun, in_folder};
-use crate::support::{Running, Workspace};
+use crate::support::{Mission, Running, Workspace};
 
 /// Two tasks, each done by a script beside the mission and told by a file; the second waits until `go` is there.
-const TWO: &str = "
-name: two files
-agents:
-  first: {run: [agents/first.sh]}
-  second: {run: 'echo two > Two.txt'}
-settings: {maxRetries: 0}
-tasks:
-  - {title: One, assignTo: first, targetFiles: [One.txt]}
-  - {title: Two, assignTo: second, dependsOn: [One], targetFiles: [Two.txt], requiresApproval: true}
-";
+fn two() -> Mission {
+    Mission::new()
+        .agent_with("first", json!({"run": ["agents/first.sh"]}))
+        .agent("second", "echo two > Two.txt")
+        .setting("maxRetries", 0)
+        .task("One", |t| t.files(["One.txt"]))
+        .task("Two", |t| t.by("second").needs("One").files(["Two.txt"]).approved())
+}
 
 fn approved(workspace: &Workspace, folder: &str) {
     in_folder(workspace, folder, &["approve", "r1.1.1"]).exits(0);
@@ -40,7 +39,7 @@ fn files(folder: &Path) -> Vec<String> {
 
 #[test]
 fn resume_in_a_moved_folder_works_there_and_says_from_where() {
-    let workspace = begun(TWO);
+    let workspace = begun(&two());
     fs::rename(workspace.path("one"), workspace.path("two")).expect("it can be moved");
     approved(&workspace, "two");
     in_folder(&workspace, "two", &["doctor"]).exits(0);
@@ -58,7 +57,7 @@ fn resume_in_a_moved_folder_works_there_and_says_from_where() {
 
 #[test]
 fn resume_in_a_copy_leaves_the_original_alone() {
-    let workspace = begun(TWO);
+    let workspace = begun(&two());
     copy(&workspace.path("one"), &workspace.path("two"));
     let before = files(&workspace.path("one"));
     let journal = workspace.read(&format!("one/{}", journal::of("r1")));
@@ -79,12 +78,13 @@ fn an_agent_of_the_original_is_not_ended_by_a_copy() {
     let workspace = Workspace::new();
     workspace.write(
         "one/mission.yaml",
-        "
-name: long
-agents: {worker: {run: 'test -e stop && exit 1; echo > started; while [ ! -e go ]; do sleep 0.02; done; echo > done'}}
-settings: {maxRetries: 0}
-tasks: [{title: work}]
-",
+        Mission::new()
+            .worker(
+                "test -e stop && exit 1; echo > started; while [ ! -e go ]; do sleep 0.02; done; echo > done",
+            )
+            .setting("maxRetries", 0)
+            .tasks(["work"])
+            .yaml(),
     );
     let mut command = workspace.command(&["run", "--run-id", "r1"]);
     command.current_dir(workspace.path("one"));
@@ -108,9 +108,9 @@ tasks: [{title: work}]
 fn an_absolute_workspace_stays_where_it_is() {
     let workspace = Workspace::new();
     let elsewhere = workspace.path("elsewhere");
-    let mission = format!("workspace: {}\n{TWO}", elsewhere.display());
+    let mission = two().key("workspace", elsewhere.display().to_string());
     let workspace = {
-        workspace.write("one/mission.yaml", &mission);
+        workspace.write("one/mission.yaml", mission.yaml());
         workspace.write("one/agents/first.sh", "#!/bin/sh\necho one > One.txt\n");
         let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
         fs::set_permissions(workspace.path("one/agents/first.sh"), executable)
@@ -128,7 +128,7 @@ fn an_absolute_workspace_stays_where_it_is() {
 #[test]
 fn state_and_mission_that_lie_beside_each_other_move_together() {
     let workspace = Workspace::new();
-    workspace.write("a/job/mission.yaml", TWO.replace("[agents/first.sh]", "'echo one > One.txt'"));
+    workspace.write("a/job/mission.yaml", two().agent("first", "echo one > One.txt").yaml());
     let state = |root: &str| workspace.path(root).join("state").display().to_string();
     let old = state("a");
     in_folder(&workspace, "a/job", &["run", "-q", "--run-id", "r1", "--state-dir", &old]).exits(8);
@@ -142,7 +142,7 @@ fn state_and_mission_that_lie_beside_each_other_move_together() {
 #[test]
 fn a_mission_folder_that_is_gone_is_not_made_again() {
     let workspace = Workspace::new();
-    workspace.write("job/mission.yaml", TWO.replace("[agents/first.sh]", "'echo one > One.txt'"));
+    workspace.write("job/mission.yaml", two().agent("first", "echo one > One.txt").yaml());
     let state = workspace.path("state").display().to_string();
     in_folder(&workspace, "job", &["run", "-q", "--run-id", "r1", "--state-dir", &state]).exits(8);
     fs::rename(workspace.path("job"), workspace.path("gone")).expect("it can be moved");
@@ -156,17 +156,16 @@ fn a_mission_folder_that_is_gone_is_not_made_again() {
 fn interrupted(more: &str, work: &str) -> Workspace {
     let workspace = Workspace::new();
     let top = workspace.root().display();
-    let mission = format!(
-        "
-name: moved
-{more}
-agents: {{worker: {{run: 'echo > \"{top}/started\"; while [ ! -e \"{top}/go\" ]; do sleep 0.02; done; {work}'}}}}
-settings: {{protect: ['tests/**'], evaluate: false}}
-tasks:
-  - {{title: work, maxAttempts: 1, targetFiles: [x.txt], expectations: [{{type: script, command: sh tests/t.sh}}]}}
-"
-    );
-    workspace.write("one/mission.yaml", mission);
+    let script = format!(r#"echo > "{top}/started"; while [ ! -e "{top}/go" ]; do sleep 0.02; done; {work}"#);
+    let mission = Mission::new()
+        .keys(more)
+        .worker(script)
+        .setting("protect", ["tests/**"])
+        .setting("evaluate", false)
+        .task("work", |t| {
+            t.attempts(1).files(["x.txt"]).expects(json!({"type": "script", "command": "sh tests/t.sh"}))
+        });
+    workspace.write("one/mission.yaml", mission.yaml());
     workspace.write("one/tests/t.sh", "test -s x.txt\n");
     workspace.write("one/tests/other", "as it was\n");
     if more.contains("worktree") {
@@ -255,13 +254,12 @@ fn whoever_carries_a_run_has_not_done_its_work() {
 #[test]
 fn a_script_that_judges_beside_the_mission_is_protected_where_it_was_carried() {
     let workspace = Workspace::new();
-    let checked = "targetFiles: [Two.txt], expectations: [{type: test, command: sh check.sh}],";
-    let mission = TWO
-        .replace("settings:", "workspace: ../work\nsettings:")
-        .replace("[agents/first.sh]", "'echo one > One.txt'")
-        .replace("echo two > Two.txt", "echo two > Two.txt; echo > check.sh")
-        .replace("targetFiles: [Two.txt],", checked);
-    workspace.write("a/job/mission.yaml", mission);
+    let mission = two()
+        .key("workspace", "../work")
+        .agent("first", "echo one > One.txt")
+        .agent("second", "echo two > Two.txt; echo > check.sh")
+        .change("Two", |t| t.check("sh check.sh"));
+    workspace.write("a/job/mission.yaml", mission.yaml());
     workspace.write("a/work/check.sh", "exit 1\n");
     in_folder(&workspace, "a/job", &["run", "-q", "--run-id", "r1"]).exits(8);
     fs::rename(workspace.path("a"), workspace.path("b")).expect("it can be moved");

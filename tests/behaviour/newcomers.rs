@@ -199,8 +199,7 @@ fn a_duration_without_a_unit_is_milliseconds_in_files_with_a_warning_below_a_sec
 
 #[test]
 fn a_variable_that_nobody_knows_is_named_once() {
-    let workspace =
-        Workspace::with("{name: m, agents: {a: {run: 'true'}}, tasks: [{title: t, review: none}]}");
+    let workspace = Mission::new().agent("a", "true").task("t", |t| t.unreviewed()).workspace();
     for arguments in [&["run"][..], &["validate"], &["plan"], &["resume"], &["doctor"]] {
         let set = [
             ("QUORUM_STRICTT", "1"),
@@ -393,14 +392,15 @@ fn neighbours_that_end_together_are_not_taken_for_each_other() {
 
 #[test]
 fn a_judge_that_costs_more_from_now_on_has_judged_all_the_same() {
-    let mission = |cost: &str| {
-        format!(
-            "name: m\nagents:\n  a: {{run: 'echo x >> made; exit 0'}}\n  j: {{run: 'cat >/dev/null; echo SCORE: 80', role: reviewer{cost}}}\n  b: {{run: 'test -e go && echo done'}}\ntasks:\n  - {{title: t, assignTo: a, targetFiles: [made]}}\n  - {{title: u, assignTo: b, dependsOn: [t], maxAttempts: 1}}\n"
-        )
-    };
-    let workspace = Workspace::with(&mission(""));
+    let workspace = Mission::new()
+        .agent("a", "echo x >> made; exit 0")
+        .reviewer("j", "cat >/dev/null; echo SCORE: 80")
+        .agent("b", "test -e go && echo done")
+        .task("t", |t| t.files(["made"]))
+        .task("u", |t| t.by("b").needs("t").attempts(1))
+        .workspace();
     workspace.quorum(&["run", "--run-id", "r1"]).exits(3);
-    workspace.mission(&mission(", maxCostPerTurn: 0.5"));
+    let workspace = workspace.tap(|m| m.change_agent("j", "maxCostPerTurn: 0.5"));
     workspace.write("go", "");
     workspace.quorum(&["resume", "--retry-failed", "--accept-changed-mission"]).exits(0);
     assert_eq!(workspace.lines("made").len(), 1, "accepted work was done again");

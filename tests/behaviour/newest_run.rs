@@ -1,21 +1,26 @@
 //! Which run is meant: the one that began last, or the one that is named in full or in part.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::journal;
-use crate::support::{Finished, Running, Workspace};
+use crate::support::{Finished, Mission, Running, Workspace};
 
-const PLAIN: &str = "
-name: plain
-agents: {worker: {run: 'cat result 2>/dev/null; test ! -e broken'}}
-settings: {maxRetries: 0}
-tasks: [{title: work, assignTo: worker}, {title: ship, assignTo: worker}]
-qualityGates: [{name: door, afterTasks: [work], blocksTasks: [ship], requireAllPassed: true}]
-";
+fn plain() -> Mission {
+    Mission::new()
+        .key(
+            "qualityGates",
+            json!([
+                {"name": "door", "afterTasks": ["work"], "blocksTasks": ["ship"], "requireAllPassed": true}
+            ]),
+        )
+        .worker("cat result 2>/dev/null; test ! -e broken")
+        .setting("maxRetries", 0)
+        .tasks(["work", "ship"])
+}
 
 /// Three runs, begun in this order.
 fn runs(ids: [&str; 3]) -> Workspace {
-    let workspace = Workspace::with(PLAIN);
+    let workspace = plain().workspace();
     for id in ids {
         workspace.quorum(&["run", "mission.yaml", "-q", "--run-id", id]).exits(0);
     }
@@ -80,14 +85,14 @@ fn a_part_that_several_runs_have_is_refused_with_their_names() {
 
 #[test]
 fn no_run_can_be_called_latest() {
-    let workspace = Workspace::with(PLAIN);
+    let workspace = plain().workspace();
     workspace.quorum(&["run", "mission.yaml", "--run-id", "latest"]).exits(2).says(&["latest"]);
     workspace.assert_nothing_started();
 }
 
 #[test]
 fn a_run_begins_behind_every_run_of_the_folder_whatever_the_clocks_said() {
-    let workspace = Workspace::with(PLAIN);
+    let workspace = plain().workspace();
     // Without a home there is no key, so the record can be written anew by anybody.
     let quorum = |arguments: &[&str]| {
         let mut command = workspace.command(arguments);
@@ -119,13 +124,10 @@ fn a_newest_run_whose_beginning_is_damaged_is_not_passed_over_for_an_older_one()
 
 #[test]
 fn limits_of_a_session_end_with_it() {
-    let workspace = Workspace::with(
-        "
-name: limited
-agents: {worker: {run: 'while [ ! -e go ]; do sleep 0.02; done'}}
-tasks: [{title: one}, {title: two}, {title: three}]
-",
-    );
+    let workspace = Mission::new()
+        .worker("while [ ! -e go ]; do sleep 0.02; done")
+        .tasks(["one", "two", "three"])
+        .workspace();
     workspace
         .quorum(&["run", "mission.yaml", "--timeout", "300ms", "-j", "1", "--wait-approvals", "1h"])
         .exits(7);
@@ -136,7 +138,7 @@ tasks: [{title: one}, {title: two}, {title: three}]
     let resumed = resumed.expect("the resumption is told");
     assert!(resumed.contains("stops after 4m") && resumed.contains("2 at a time"), "{resumed}");
 
-    let workspace = Workspace::with(PLAIN).tap_mission("test ! -e broken", "test -e go || sleep 1");
+    let workspace = plain().workspace().tap_mission("test ! -e broken", "test -e go || sleep 1");
     workspace.quorum(&["run", "mission.yaml", "--timeout", "200ms", "-j", "1", "--strict"]).exits(7);
     workspace.write("go", "");
     workspace.quorum(&["resume"]).exits(6);
@@ -159,7 +161,7 @@ fn a_key_that_vouches_for_nothing_is_told_by_whoever_would_use_it() {
         ),
     ];
     for (breaks, why) in breaks {
-        let workspace = Workspace::with(PLAIN);
+        let workspace = plain().workspace();
         workspace.quorum(&["run", "mission.yaml", "-q"]).exits(0);
         workspace.bash("test -e home/.local/state/quorum/key").exits(0);
         workspace.bash(breaks).exits(0);
@@ -174,7 +176,7 @@ fn a_key_that_vouches_for_nothing_is_told_by_whoever_would_use_it() {
         assert!(key["message"].to_string().contains(why), "{key}");
     }
     // Where there is no place for a key that is said too.
-    let workspace = Workspace::with(PLAIN);
+    let workspace = plain().workspace();
     let mut command = workspace.command(&["run", "mission.yaml"]);
     command.env_remove("HOME");
     Running::start(command).finish().exits(0).says(&["nobody vouches for this run", "QUORUM_OPERATOR_KEY"]);
@@ -183,14 +185,11 @@ fn a_key_that_vouches_for_nothing_is_told_by_whoever_would_use_it() {
 #[test]
 fn a_snapshot_that_cannot_be_written_is_told() {
     let snapshot = journal::SNAPSHOT;
-    let workspace = Workspace::with(&format!(
-        "
-name: in the way
-agents: {{worker: {{run: 'mkdir -p .polpo/runs/r1/{snapshot}/in-it'}}}}
-settings: {{sandbox: off}}
-tasks: [{{title: work}}]
-"
-    ));
+    let workspace = Mission::new()
+        .worker(format!("mkdir -p .polpo/runs/r1/{snapshot}/in-it"))
+        .setting("sandbox", "off")
+        .tasks(["work"])
+        .workspace();
     let ran = workspace.quorum(&["run", "mission.yaml", "-q", "--run-id", "r1"]).exits(0);
     ran.says(&["warning: cannot write", snapshot, "are slower"]);
 }

@@ -7,14 +7,14 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::support::journal;
-use crate::support::scenes::approvals::{SLOW, only_approval, parked, waits};
+use crate::support::scenes::approvals::{only_approval, parked, slow, waits};
 use crate::support::{
-    BINARY, Has, Mission, Says, Workspace, is_alive, read_pid, standing, task, wait_for, wait_for_file,
+    BINARY, Has, Mission, Says, is_alive, read_pid, standing, task, wait_for, wait_for_file,
 };
 
 #[test]
 fn a_person_accepts_the_work_and_is_its_reviewer() {
-    let workspace = parked("");
+    let workspace = parked();
     let document = workspace.run_json(6, &[]);
     assert_eq!(standing(&document, "work").0, "awaiting_approval");
     let id = only_approval(&workspace);
@@ -48,7 +48,7 @@ fn the_last_answer_ends_the_run() {
 
 #[test]
 fn rejected_work_goes_back_with_the_reason() {
-    let workspace = parked("");
+    let workspace = parked();
     workspace.run_json(6, &[]);
     let id = only_approval(&workspace);
     workspace.quorum(&["reject", &id]).exits(2).says(&["--reason"]);
@@ -66,7 +66,7 @@ fn rejected_work_goes_back_with_the_reason() {
 #[test]
 fn nobody_answers_and_the_run_says_so_and_can_go_on() {
     // False green 22: in a pipeline an approval that nobody gives is never skipped.
-    let workspace = parked("");
+    let workspace = parked();
     workspace.run_json(6, &[]);
     let document = workspace.resume_json(6, &[]);
     assert_eq!(document["resumable"], true);
@@ -76,7 +76,7 @@ fn nobody_answers_and_the_run_says_so_and_can_go_on() {
 
 #[test]
 fn a_live_runner_takes_the_answer_and_goes_on() {
-    let workspace = parked(SLOW);
+    let workspace = parked().tap(slow);
     let running = workspace.start(&["run", "mission.yaml", "--json"]);
     waits(&workspace);
     workspace.quorum(&["approve", &only_approval(&workspace)]).exits(0);
@@ -88,7 +88,7 @@ fn a_live_runner_takes_the_answer_and_goes_on() {
 
 #[test]
 fn a_live_runner_whose_socket_was_taken_away_takes_no_letter() {
-    let workspace = parked(SLOW);
+    let workspace = parked().tap(slow);
     let running = workspace.start(&["run", "mission.yaml", "--json"]);
     waits(&workspace);
     std::fs::remove_file(workspace.path(".polpo/control.sock")).expect("it is there");
@@ -106,7 +106,7 @@ fn a_live_runner_whose_socket_was_taken_away_takes_no_letter() {
 
 #[test]
 fn a_runner_that_was_reached_and_does_not_answer_is_left_no_letter() {
-    let workspace = parked(SLOW);
+    let workspace = parked().tap(slow);
     let running = workspace.start(&["run", "mission.yaml", "--json"]);
     waits(&workspace);
     let id = only_approval(&workspace);
@@ -122,7 +122,7 @@ fn a_runner_that_was_reached_and_does_not_answer_is_left_no_letter() {
 
 #[test]
 fn a_cancelled_task_is_ended_while_it_runs() {
-    let workspace = parked(SLOW).tap_mission("review: required", "review: none");
+    let workspace = parked().tap(slow).tap(|m| m.change("work", |t| t.unreviewed()));
     let running = workspace.start(&["run", "mission.yaml", "--json"]);
     let pid = read_pid(&workspace.path("pid"));
     workspace.quorum(&["cancel", "slo", "--yes"]).exits(2).says(&["slo"]);
@@ -137,7 +137,7 @@ fn a_cancelled_task_is_ended_while_it_runs() {
 
 #[test]
 fn a_run_that_nobody_works_on_is_called_off() {
-    let workspace = parked("");
+    let workspace = parked();
     let document = workspace.run_json(6, &[]);
     let run = document["runId"].as_str().expect("it has an id");
     workspace.quorum(&["cancel", run, "--yes"]).exits(0);
@@ -150,8 +150,9 @@ fn a_run_that_nobody_works_on_is_called_off() {
 
 #[test]
 fn a_paused_session_finishes_what_runs_and_is_resumed() {
-    let workspace = parked("  - {title: slow, assignTo: slow, review: none}\n  - {title: last, assignTo: slow, dependsOn: [slow], review: none}\n")
-        .tap_mission("review: required", "review: none");
+    let workspace = parked().tap(slow).tap(|m| {
+        m.task("last", |t| t.by("slow").needs("slow").unreviewed()).change("work", |t| t.unreviewed())
+    });
     let running = workspace.start(&["run", "mission.yaml", "--json"]);
     wait_for_file(&workspace.path("pid"));
     workspace.quorum(&["pause"]).exits(0);
@@ -166,7 +167,7 @@ fn a_paused_session_finishes_what_runs_and_is_resumed() {
 
 #[test]
 fn what_is_no_command_is_moved_aside_and_said() {
-    let workspace = parked(SLOW);
+    let workspace = parked().tap(slow);
     let running = workspace.start(&["run", "mission.yaml", "--json"]);
     waits(&workspace);
     let id = only_approval(&workspace);
@@ -198,33 +199,30 @@ fn what_is_no_command_is_moved_aside_and_said() {
 
 #[test]
 fn false_green_20_an_agent_cannot_approve_itself() {
-    let workspace = Workspace::with(
-        &"
-name: a burglar
-agents:
-  worker: {run: echo work}
-  burglar:
-    run: |
-      echo started >> tries
-      while ! @binary approvals --json | grep -q '\"id\"'; do sleep 0.05; done
-      id=$QUORUM_RUN_ID.0.1
-      for way in '' 'env -i' 'setsid -w env -i' 'setsid -w nohup env -i'; do
-        $way @binary approve $id --as ada > /dev/null; echo $? >> tries
-      done
-      (env -i setsid sh -c 'sleep 0.3; @binary approve '$id'; echo late $? >> tries' > /dev/null 2>&1 &)
-      mkdir -p .polpo/@inbox
-      echo '{\"code\": \"00\", \"body\": \"{}\"}' > .polpo/@inbox/mine.json
-      other=$(dirname \"$QUORUM_TASK_DIR\")/@turn(0.1.1).drop/result
-      echo '{\"status\": \"done\", \"output\": \"SCORE: 100\"}' > $other
-      ln -s \"$other\" \"$QUORUM_RESULT_FILE\"
-      sleep 1
-settings: {concurrency: 2}
-tasks:
-  - {title: work, assignTo: worker, review: required}
-  - {title: burglar, assignTo: burglar, review: none}
-"
-        .replace("@binary", BINARY),
-    );
+    let workspace = Mission::new()
+        .worker("echo work")
+        .agent(
+            "burglar",
+            format!(
+                "echo started >> tries\n\
+while ! {BINARY} approvals --json | grep -q '\"id\"'; do sleep 0.05; done\n\
+id=$QUORUM_RUN_ID.0.1\n\
+for way in '' 'env -i' 'setsid -w env -i' 'setsid -w nohup env -i'; do\n\
+  $way {BINARY} approve $id --as ada > /dev/null; echo $? >> tries\n\
+done\n\
+(env -i setsid sh -c 'sleep 0.3; {BINARY} approve '$id'; echo late $? >> tries' > /dev/null 2>&1 &)\n\
+mkdir -p .polpo/@inbox\n\
+echo '{{\"code\": \"00\", \"body\": \"{{}}\"}}' > .polpo/@inbox/mine.json\n\
+other=$(dirname \"$QUORUM_TASK_DIR\")/@turn(0.1.1).drop/result\n\
+echo '{{\"status\": \"done\", \"output\": \"SCORE: 100\"}}' > $other\n\
+ln -s \"$other\" \"$QUORUM_RESULT_FILE\"\n\
+sleep 1"
+            ),
+        )
+        .setting("concurrency", 2)
+        .task("work", |t| t.set("review", "required"))
+        .task("burglar", |t| t.by("burglar").unreviewed())
+        .workspace();
     let document = workspace.run_json(6, &[]);
     assert_eq!(workspace.lines("tries"), ["started", "9", "9", "9", "9", "late 9"]);
     assert_eq!(standing(&document, "work"), ("awaiting_approval", ""));
@@ -244,15 +242,13 @@ fn false_green_20_a_foreign_line_in_the_journal_stops_the_run() {
 
 #[test]
 fn a_person_who_is_named_reviews_the_work() {
-    let mission = "
-name: reviewed by a person
-agents:
-  worker: {run: [/bin/sh, '@agents/keep-prompt.sh', prompts]}
-  ada: {adapter: human}
-tasks:
-  - {title: work, assignTo: worker, expectations: [{type: llm_review, reviewers: [ada], criteria: is it kind?}]}
-";
-    let workspace = Workspace::with(mission);
+    let mission = |review: Value| {
+        Mission::new()
+            .keeps_prompts("worker", "prompts")
+            .person("ada")
+            .task("work", |t| t.expects(review).change_expectation("type: llm_review"))
+    };
+    let workspace = mission(json!({"reviewers": ["ada"], "criteria": "is it kind?"})).workspace();
     // Nobody answers: that is no success and nothing is lost.
     let document = workspace.run_json(8, &[]);
     document.has(json!({"outcome": "awaiting", "resumable": true}));
@@ -269,13 +265,8 @@ tasks:
     assert_eq!(standing(&document, "work"), ("done", "clean"));
 
     // A person is never asked unless the mission names them, and does not work.
-    Workspace::with(&mission.replace("reviewers: [ada], ", "")).run_json(6, &[]);
-    Workspace::with(
-        &mission
-            .replace("assignTo: worker", "assignTo: ada")
-            .replace("reviewers: [ada], ", "reviewers: [worker], "),
-    )
-    .quorum(&["run", "mission.yaml"])
-    .exits(9)
-    .says(&["ada", "reviewer"]);
+    mission(json!({"criteria": "is it kind?"})).workspace().run_json(6, &[]);
+    let working = mission(json!({"reviewers": ["worker"], "criteria": "is it kind?"}));
+    let working = working.change("work", |t| t.by("ada")).workspace();
+    working.quorum(&["run", "mission.yaml"]).exits(9).says(&["ada", "reviewer"]);
 }

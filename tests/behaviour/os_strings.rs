@@ -4,19 +4,14 @@ use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 
-use crate::support::{Running, Says, Workspace};
+use crate::support::{Mission, Running, Says, Workspace};
 
 const RAW: &[u8] = b"\xff\xfe";
 
 /// A worker that leaves what it was handed, with these keys.
 fn handed(keys: &str) -> Workspace {
-    let mission = "
-name: handed
-agents: {worker: {run: 'env > seen; touch touched', KEYS}}
-settings: {evaluate: false}
-tasks: [{title: one}]
-";
-    Workspace::with(&mission.replace(", KEYS", keys))
+    let mission = Mission::new().worker("env > seen; touch touched").change_agent("worker", keys);
+    mission.setting("evaluate", false).tasks(["one"]).workspace()
 }
 
 fn with_raw(workspace: &Workspace, variable: &str, arguments: &[&str]) -> crate::support::Finished {

@@ -2,32 +2,27 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Says, Workspace, standing, task};
+use crate::support::{Mission, Says, Workspace, standing, task};
 
 fn depth(score: &str) -> String {
     json!({"scores": {"depth": {"reasoning": "seen", "score": score.parse::<f64>().expect("a number")}}, "findings": []})
         .to_string()
 }
 
-/// A task reviewed by three judges who give these scores, call by call; `more` goes into the expectation, `rest` below.
-fn panel(scores: [&[&str]; 3], more: &str, rest: &str) -> Workspace {
-    let workspace = Workspace::with(&format!(
-        "
-name: a panel
-agents:
-  worker: {{run: [/bin/sh, '@agents/keep-prompt.sh', prompts]}}
-  a: {{run: [/bin/sh, '@agents/judge.sh', a], role: reviewer}}
-  b: {{run: [/bin/sh, '@agents/judge.sh', b], role: reviewer}}
-  c: {{run: [/bin/sh, '@agents/judge.sh', c], role: reviewer}}
-tasks:
-  - title: work
-    assignTo: worker
-    maxAttempts: 1
-    expectations:
-      - {{type: llm_review, reviewers: [a, b, c], threshold: 3, dimensions: [{{name: depth, weight: 1}}], {more}}}
-{rest}
-"
-    ));
+/// A task reviewed by three judges who give these scores, call by call; `more` goes into the expectation.
+fn panel(scores: [&[&str]; 3], more: Value) -> Workspace {
+    let workspace = Mission::new()
+        .keeps_prompts("worker", "prompts")
+        .judge("a", &[])
+        .judge("b", &[])
+        .judge("c", &[])
+        .task("work", |t| {
+            t.attempts(1)
+                .scored(["a", "b", "c"], "depth")
+                .change_expectation(json!({"threshold": 3}))
+                .change_expectation(more)
+        })
+        .workspace();
     for (judge, scores) in ["a", "b", "c"].into_iter().zip(scores) {
         let replies: Vec<String> = scores.iter().map(|score| depth(score)).collect();
         workspace.judge(judge, &replies);
@@ -41,7 +36,7 @@ fn calls(workspace: &Workspace) -> [usize; 3] {
 
 #[test]
 fn an_adaptive_panel_leaves_out_the_seat_that_could_change_nothing() {
-    let workspace = panel([&["4"], &["4"], &["1"]], "panel: adaptive", "");
+    let workspace = panel([&["4"], &["4"], &["1"]], json!({"panel": "adaptive"}));
     let document = workspace.run_json(0, &[]);
     assert_eq!(calls(&workspace), [1, 1, 0]);
     let work = task(&document, "work");
@@ -54,7 +49,7 @@ fn an_adaptive_panel_leaves_out_the_seat_that_could_change_nothing() {
 #[test]
 fn an_adaptive_panel_asks_the_third_seat_while_it_could_change_the_verdict() {
     for (third, code) in [("4", 0), ("2", 3)] {
-        let workspace = panel([&["4"], &["2"], &[third]], "panel: adaptive", "");
+        let workspace = panel([&["4"], &["2"], &[third]], json!({"panel": "adaptive"}));
         let document = workspace.run_json(code, &[]);
         assert_eq!(calls(&workspace), [1, 1, 1]);
         let points = task(&document, "work")["points"].as_f64();
@@ -64,7 +59,7 @@ fn an_adaptive_panel_asks_the_third_seat_while_it_could_change_the_verdict() {
 
 #[test]
 fn a_seat_that_gives_no_verdict_is_made_up_for_by_the_third() {
-    let workspace = panel([&["4"], &["4"], &["5"]], "panel: adaptive", "");
+    let workspace = panel([&["4"], &["4"], &["5"]], json!({"panel": "adaptive"}));
     workspace.judge("b", &["no verdict", "still none"]);
     let document = workspace.run_json(0, &[]);
     assert_eq!(calls(&workspace), [1, 2, 1]);
@@ -73,16 +68,17 @@ fn a_seat_that_gives_no_verdict_is_made_up_for_by_the_third() {
 
 #[test]
 fn where_the_score_is_needed_every_seat_has_its_say() {
-    let gate = "  - {title: next, assignTo: worker, review: none}\nqualityGates:\n  - {name: g, afterTasks: [work], \
-                blocksTasks: [next], minScore: 3}\n";
+    let gated = |m: Mission| m.gate("g", ["work"], ["next"], "minScore: 3").task("next", |t| t.unreviewed());
+    let workspace = panel([&["4"], &["4"], &["4"]], json!({"panel": "adaptive"})).tap(gated);
+    workspace.run_json(0, &[]);
+    assert_eq!(calls(&workspace), [1, 1, 1]);
     for (more, rest) in [
-        ("panel: adaptive", gate),
-        ("panel: adaptive", "qualityThreshold: 3"),
-        ("panel: adaptive, referBelow: 0.1", ""),
-        ("panel: adaptive, consensus: exclude-outliers", ""),
-        ("panel: parallel", ""),
+        (json!({"panel": "adaptive"}), json!({"qualityThreshold": 3})),
+        (json!({"panel": "adaptive", "referBelow": 0.1}), json!({})),
+        (json!({"panel": "adaptive", "consensus": "exclude-outliers"}), json!({})),
+        (json!({"panel": "parallel"}), json!({})),
     ] {
-        let workspace = panel([&["4"], &["4"], &["4"]], more, rest);
+        let workspace = panel([&["4"], &["4"], &["4"]], more.clone()).tap(|m| m.keys(rest.clone()));
         workspace.run_json(0, &[]);
         assert_eq!(calls(&workspace), [1, 1, 1], "{more} {rest}");
     }
@@ -93,7 +89,7 @@ const CLOSE: [&[&str]; 3] = [&["3.25"], &["3.25"], &["3.25"]];
 
 #[test]
 fn a_verdict_too_close_to_the_bar_is_left_to_a_person() {
-    let workspace = panel(CLOSE, "referBelow: 1.01", "");
+    let workspace = panel(CLOSE, json!({"referBelow": 1.01}));
     let document = workspace.run_json(8, &[]);
     let work = task(&document, "work");
     assert_eq!((&work["status"], &work["points"]), (&json!("awaiting_approval"), &json!(65.0)));
@@ -109,7 +105,7 @@ fn a_verdict_too_close_to_the_bar_is_left_to_a_person() {
 
 #[test]
 fn a_close_fail_is_left_to_a_person_too_and_a_no_sends_it_back() {
-    let workspace = panel([&["2.9"], &["2.9"], &["2.9"]], "referBelow: 1", "");
+    let workspace = panel([&["2.9"], &["2.9"], &["2.9"]], json!({"referBelow": 1}));
     let document = workspace.run_json(8, &[]);
     let id = document["approvals"][0]["id"].as_str().expect("it has an id").to_owned();
     workspace.quorum(&["reject", &id, "--reason", "not enough"]).exits(0);
@@ -120,7 +116,7 @@ fn a_close_fail_is_left_to_a_person_too_and_a_no_sends_it_back() {
 
 #[test]
 fn a_sure_panel_decides_alone() {
-    let workspace = panel(CLOSE, "referBelow: 1", "");
+    let workspace = panel(CLOSE, json!({"referBelow": 1}));
     let document: Value = workspace.run_json(0, &[]);
     assert_eq!(standing(&document, "work"), ("done", "clean"));
 }

@@ -5,20 +5,24 @@ use serde_json::{Value, json};
 use crate::support::{Has, Mission, Says, Workspace, attempts, standing, task, wait_for};
 
 /// Two scripted judges and a person, who are all named.
-const MIXED: &str = "
-name: a panel with a person
-agents:
-  worker: {run: [/bin/sh, '@agents/keep-prompt.sh', prompts]}
-  judge-a: {run: [/bin/sh, '@agents/judge.sh', a], role: reviewer}
-  judge-b: {run: [/bin/sh, '@agents/judge.sh', b], role: reviewer}
-  boss: {adapter: human}
-tasks:
-  - title: work
-    assignTo: worker
-    expectations:
-      - {type: llm_review, reviewers: [judge-a, boss, judge-b], threshold: 3, dimensions: [{name: depth, weight: 1}]}
-  - {title: next, assignTo: worker, dependsOn: [work], review: none}
-";
+fn mission() -> Mission {
+    Mission::new()
+        .keeps_prompts("worker", "prompts")
+        .agent_with("judge-a", json!({"run": ["/bin/sh", "@agents/judge.sh", "a"], "role": "reviewer"}))
+        .agent_with("judge-b", json!({"run": ["/bin/sh", "@agents/judge.sh", "b"], "role": "reviewer"}))
+        .person("boss")
+        .task("work", |t| {
+            t.expects(json!({
+                "type": "llm_review", "reviewers": ["judge-a", "boss", "judge-b"], "threshold": 3,
+                "dimensions": [{"name": "depth", "weight": 1}]
+            }))
+        })
+        .task("next", |t| t.needs("work").unreviewed())
+}
+
+fn reviewed_by(mission: Mission, reviewers: &[&str]) -> Mission {
+    mission.change("work", |t| t.change_expectation(json!({"reviewers": reviewers})))
+}
 
 fn depth(score: u8, why: &str) -> String {
     json!({"scores": {"depth": {"reasoning": why, "score": score}}, "findings": [{"severity": "low", "description": why}]})
@@ -27,7 +31,7 @@ fn depth(score: u8, why: &str) -> String {
 
 /// The scores of the two judges, call by call.
 fn mixed(scores: &[(u8, u8)]) -> Workspace {
-    let workspace = Workspace::with(MIXED);
+    let workspace = mission().workspace();
     let replies = |of: &dyn Fn(&(u8, u8)) -> u8, why: &str| -> Vec<String> {
         scores.iter().map(|pair| depth(of(pair), why)).collect()
     };
@@ -154,12 +158,9 @@ fn judges_that_are_missing_are_a_fault_and_no_question_to_the_person() {
 
 #[test]
 fn a_runner_that_is_killed_while_a_person_thinks_has_lost_nothing() {
-    let workspace = mixed(&[(4, 5)]);
-    workspace.write(
-        "mission.yaml",
-        format!("{}  - {{title: slow, assignTo: slow, review: none}}\n", workspace.read("mission.yaml"))
-            .replace("\nagents:\n", "\nagents:\n  slow: {run: 'while ! test -e go; do sleep 0.02; done'}\n"),
-    );
+    let workspace = mixed(&[(4, 5)]).tap(|m| {
+        m.agent("slow", "while ! test -e go; do sleep 0.02; done").task("slow", |t| t.by("slow").unreviewed())
+    });
     let running = workspace.start(&["run", "mission.yaml", "--json"]);
     wait_for("the question", || {
         workspace.quorum(&["approvals", "--json"]).stdout.contains("to be accepted by boss")
@@ -180,8 +181,8 @@ fn a_runner_that_is_killed_while_a_person_thinks_has_lost_nothing() {
 #[test]
 fn the_answer_of_one_of_two_people_decides() {
     let workspace = mixed(&[(4, 5)])
-        .tap_mission("boss: {adapter: human}", "boss: {adapter: human}\n  chief: {adapter: human}")
-        .tap_mission("judge-b], threshold", "judge-b, chief], threshold");
+        .tap(|m| m.person("chief"))
+        .tap(|m| reviewed_by(m, &["judge-a", "boss", "judge-b", "chief"]));
     let document = workspace.run_json(8, &[]);
     let approvals = document["approvals"].as_array().expect("a list");
     assert_eq!(approvals.len(), 1);
@@ -212,7 +213,7 @@ fn false_green_22_an_approval_that_nobody_answers_is_never_skipped() {
     // As in a pipeline: no terminal, nobody there. A named person, beside agents or alone.
     for (what, workspace) in [
         ("a panel with a person", mixed(&[(4, 5)])),
-        ("a person alone", mixed(&[]).tap_mission("[judge-a, boss, judge-b]", "[boss]")),
+        ("a person alone", mixed(&[]).tap(|m| reviewed_by(m, &["boss"]))),
     ] {
         let document =
             workspace.quorum_with(&[("CI", "true")], &["run", "mission.yaml", "--json"]).exits(8).json();

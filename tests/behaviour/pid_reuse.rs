@@ -3,8 +3,8 @@
 use std::process::Command;
 
 use crate::support::events::is;
-use crate::support::scenes::killed_runners::MISSION;
-use crate::support::{BINARY, Workspace, attempts, skipped, standing};
+use crate::support::scenes::killed_runners::work;
+use crate::support::{BINARY, attempts, skipped, standing};
 
 /// Runs the mission, kills runner, supervisor and agent, gives the numbers of the last two to strangers that lead groups of
 /// their own, and resumes.
@@ -69,8 +69,7 @@ fn strangers_with_the_numbers_of_a_dead_agent_and_its_supervisor_are_neither_ado
     if !is_allowed() {
         return;
     }
-    let workspace = Workspace::with(MISSION);
-    workspace.judge("judge", &["SCORE: 90"]);
+    let workspace = work().workspace();
     let words = namespace();
     let mut command = workspace.other_command(words[0]);
     command.args(&words[1..]).args(["/bin/sh", "-c", SCENE]);

@@ -1,19 +1,17 @@
 //! Row 58 of the false greens: a failure in a pipe counts in every command that judges, on machines with bash and without.
 
+use serde_json::json;
 use std::os::unix::fs::symlink;
 
-use crate::support::{Finished, Running, Workspace, standing};
+use crate::support::{Finished, Mission, Running, Workspace, standing};
 
 /// One attempt at a task with these keys, by an agent that counts its turns.
-fn judged_by(keys: &str) -> Workspace {
-    Workspace::with(&format!(
-        "
-name: pipes
-agents: {{worker: {{run: 'echo turn >> turns; echo done'}}}}
-settings: {{evaluate: false}}
-tasks: [{{title: work, maxAttempts: 1, {keys}}}]
-"
-    ))
+fn judged_by() -> Workspace {
+    Mission::new()
+        .worker("echo turn >> turns; echo done")
+        .setting("evaluate", false)
+        .task("work", |t| t.attempts(1))
+        .workspace()
 }
 
 /// Ways to let a command judge; `COMMAND` stands for it, and the code says how a run ends whose command failed.
@@ -34,7 +32,7 @@ const CHECK: &str = "expectations: [{type: script, command: COMMAND}]";
 fn with_command(keys: &str, command: &str) -> Workspace {
     let test = if keys.contains("testCommand") { "true {test}; " } else { "" };
     let command = serde_json::json!(format!("{test}{command}"));
-    judged_by(&keys.replace("COMMAND", &command.to_string()))
+    judged_by().tap(|m| m.change("work", |t| t.with(keys.replace("COMMAND", &command.to_string()))))
 }
 
 fn run(keys: &str, command: &str, code: i32) -> serde_json::Value {
@@ -74,7 +72,7 @@ fn false_green_58_a_pipe_counts_wherever_it_stands_in_the_line() {
 #[test]
 fn false_green_58_a_criterion_that_names_a_command_with_a_pipe_fails_with_it() {
     let keys = "acceptance: ['`false | tee log` passes'], verification: {grader: heuristic, onRefer: rework}";
-    let document = judged_by(keys).run_json(3, &[]);
+    let document = judged_by().tap(|m| m.change("work", |t| t.with(keys))).run_json(3, &[]);
     assert_eq!(standing(&document, "work").0, "failed");
 }
 
@@ -129,14 +127,11 @@ fn a_check_whose_program_is_not_there_ends_the_session_and_costs_no_attempt() {
 
 #[test]
 fn an_agents_own_line_runs_as_it_always_did() {
-    let workspace = Workspace::with(
-        "
-name: own line
-agents: {worker: {run: 'false | cat; false | echo done'}}
-settings: {evaluate: false}
-tasks: [{title: work, maxAttempts: 1}]
-",
-    );
+    let workspace = Mission::new()
+        .worker("false | cat; false | echo done")
+        .setting("evaluate", false)
+        .task("work", |t| t.attempts(1))
+        .workspace();
     workspace.run_json(0, &[]);
 }
 
@@ -183,8 +178,9 @@ fn without_bash_a_line_without_a_pipe_still_runs() {
 
 #[test]
 fn without_bash_a_run_that_waits_is_not_resumed_to_a_pipe() {
-    let workspace =
-        judged_by("requiresApproval: true, expectations: [{type: script, command: 'echo 1 | cat'}]");
+    let workspace = judged_by().tap(|m| {
+        m.change("work", |t| t.approved().expects(json!({"type": "script", "command": "echo 1 | cat"})))
+    });
     workspace.quorum(&["run", "mission.yaml", "-q", "--run-id", "r1"]).exits(8);
     workspace.quorum(&["approve", "r1.0.1"]).exits(0);
     without_bash(&workspace, &["resume", "r1"]).exits(9).says(&["needs bash"]);

@@ -2,31 +2,22 @@
 
 use serde_json::json;
 
-use crate::support::{Has, Mission, Workspace, standing};
-
-const PANEL: &str = "
-name: scaled
-agents:
-  worker: {run: echo work}
-  judge: {run: [/bin/sh, '@agents/judge.sh', judge], role: reviewer}
-tasks:
-  - title: work
-    assignTo: worker
-    expectations: [{type: llm_review, criteria: good, dimensions: [{name: depth, weight: 0.75}, {name: width, weight: 0.25}]}]
-qualityGates: [{name: door, afterTasks: [work], blocksTasks: [later], minScore: 60}]
-";
+use crate::support::{Has, Mission, standing};
 
 #[test]
 fn scores_are_points_on_every_screen() {
-    let workspace = Workspace::with(&format!(
-        "{}  - {{title: later, assignTo: worker, review: none}}\nqualityGates{}",
-        PANEL.split("qualityGates").next().unwrap_or_default(),
-        PANEL.split("qualityGates").nth(1).unwrap_or_default()
-    ));
-    workspace.judge(
-        "judge",
-        &[r#"{"scores": [{"dimension": "depth", "score": 4, "reasoning": "d"}, {"dimension": "width", "score": 3, "reasoning": "w"}]}"#],
-    );
+    let dimensions = json!([{"name": "depth", "weight": 0.75}, {"name": "width", "weight": 0.25}]);
+    let workspace = Mission::new()
+        .worker("echo work")
+        .judge("judge", &[
+            r#"{"scores": [{"dimension": "depth", "score": 4, "reasoning": "d"}, {"dimension": "width", "score": 3, "reasoning": "w"}]}"#,
+        ])
+        .gate("door", ["work"], ["later"], "minScore: 60")
+        .task("work", |t| {
+            t.expects(json!({"type": "llm_review", "criteria": "good", "dimensions": dimensions}))
+        })
+        .task("later", |t| t.unreviewed())
+        .workspace();
     workspace.run_json(0, &[]);
     let show = workspace.quorum(&["show", "work", "--full"]).exits(0).stdout;
     let metrics = workspace.quorum(&["metrics"]).exits(0).stdout;

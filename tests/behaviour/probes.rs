@@ -4,26 +4,21 @@ use serde_json::{Value, json};
 
 use crate::support::model::{Model, offered, says};
 use crate::support::scenes::attacks::{ATTACKS, WORD};
-use crate::support::{Says, Workspace, attempts, standing, task};
+use crate::support::{Mission, Says, Workspace, attempts, standing, task};
 
 /// Work with two criteria, which `cutter` cuts into probes by `cut.sh` and `j` judges.
 fn workspace(cut: &str, replies: &[Value]) -> Workspace {
-    let workspace = Workspace::with(
-        "
-name: cut
-agents:
-  worker: {run: [/bin/sh, '@agents/keep-prompt.sh', prompts]}
-  cutter: {run: [/bin/sh, cut.sh]}
-  j: {run: [/bin/sh, '@agents/judge.sh', j], role: reviewer}
-tasks:
-  - title: work
-    assignTo: worker
-    review: none
-    maxAttempts: 2
-    acceptance: [it is short, it has an example]
-    decomposer: {agent: cutter}
-",
-    );
+    let workspace = Mission::new()
+        .keeps_prompts("worker", "prompts")
+        .agent_with("cutter", json!({"run": ["/bin/sh", "cut.sh"]}))
+        .judge("j", &[])
+        .task("work", |t| {
+            t.unreviewed()
+                .attempts(2)
+                .set("acceptance", ["it is short", "it has an example"])
+                .set("decomposer", json!({"agent": "cutter"}))
+        })
+        .workspace();
     workspace.write("cut.sh", format!("cat > asked; echo x >> cuts; {cut}\n"));
     workspace.judge("j", replies);
     workspace
@@ -113,9 +108,7 @@ fn a_criterion_without_a_probe_is_no_answer_and_nobody_is_judged_by_it() {
 #[test]
 fn a_runner_that_dies_behind_the_probes_does_not_have_them_cut_again() {
     let workspace = workspace(CUT, &[graded(1)]);
-    let mission = workspace.read("mission.yaml");
-    let judge = mission.lines().find(|line| line.contains(" j: {run")).unwrap();
-    let workspace = workspace.tap_mission(judge, "  j: {run: [/bin/sh, slow.sh], role: reviewer}");
+    let workspace = workspace.tap(|m| m.change_agent("j", json!({"run": ["/bin/sh", "slow.sh"]})));
     workspace.write("slow.sh", "cat > /dev/null; echo x >> calls; [ -e go ] || sleep 100; cat j/reply.1\n");
     workspace.kill_at(&["run", "mission.yaml", "--json"], "calls");
     workspace.write("go", "");
@@ -136,18 +129,17 @@ fn who_cuts_is_checked_before_anything_starts_and_not_asked_without_reviews() {
         ("decomposer: each", &["identity"]),
         ("decomposer: {}", &["agent"]),
     ] {
-        let decomposer = decomposer.replace(", verification", "\n    verification");
-        let bad = workspace(CUT, &[]).tap_mission("decomposer: {agent: cutter}", &decomposer);
+        let bad = workspace(CUT, &[]).tap(|m| m.change("work", |t| t.with(decomposer)));
         bad.refuses(words);
     }
-    let none =
-        workspace(CUT, &[]).tap_mission("acceptance: [it is short, it has an example]", "verification: {}");
+    let none = workspace(CUT, &[])
+        .tap(|m| m.change("work", |t| t.without("acceptance").set("verification", json!({}))));
     none.quorum(&["run", "mission.yaml"]).exits(2).says(&["nothing to cut"]);
     let unasked = workspace(CUT, &[graded(1)]);
     unasked.run_json(0, &["--no-eval"]);
     assert!(!unasked.exists("cuts"));
     let identity =
-        workspace(CUT, &[graded(1)]).tap_mission("decomposer: {agent: cutter}", "decomposer: identity");
+        workspace(CUT, &[graded(1)]).tap(|m| m.change("work", |t| t.set("decomposer", "identity")));
     identity.run_json(0, &[]);
     assert!(identity.asked("j", 1).contains("1. it is short\n2. it has an example"));
     assert!(!identity.exists("cuts"));
@@ -196,23 +188,18 @@ fn whoever_cuts_sees_the_criteria_and_nothing_of_the_work_whatever_it_is() {
             false => says(graded(1).to_string()),
         }
     });
-    let mission = "
-name: cut
-agents:
-  worker: {run: [/bin/sh, work.sh]}
-  cutter: {adapter: openai, model: c, baseUrl: '@base'}
-  j: {run: [/bin/sh, '@agents/judge.sh', j], role: reviewer}
-tasks:
-  - title: work
-    assignTo: worker
-    review: none
-    targetFiles: [guide.md]
-    acceptance: [it is short]
-    decomposer: {agent: cutter}
-";
-    let workspace = Workspace::with(&mission.replace("@base", &model.base()));
+    let workspace = Mission::new()
+        .agent_with("worker", json!({"run": ["/bin/sh", "work.sh"]}))
+        .model("cutter", &model, "model: c")
+        .judge("j", &[&graded(1).to_string()])
+        .task("work", |t| {
+            t.unreviewed()
+                .files(["guide.md"])
+                .set("acceptance", ["it is short"])
+                .set("decomposer", json!({"agent": "cutter"}))
+        })
+        .workspace();
     workspace.write("work.sh", "echo wordsOfTheFile > guide.md; echo wordsOfTheWorker\n");
-    workspace.judge("j", &[&graded(1).to_string()]);
     let document = workspace.run_json(0, &["--record", "tape"]);
     assert_eq!(standing(&document, "work"), ("done", "clean"));
     let asked = model.asked();
@@ -228,29 +215,31 @@ tasks:
 
 #[test]
 fn neither_the_work_nor_the_questions_speak_to_the_judge_of_a_rubric() {
-    let mut tasks = String::new();
-    let mut one = |title: &str, description: &str| {
-        tasks += &format!(
-            "  - {{title: {title}, assignTo: attacker, description: {description}, maxAttempts: 1, review: none, \
-             acceptance: [it is short], decomposer: {{agent: cutter}}}}\n"
-        );
+    let obedient = json!(["/bin/sh", "@agents/obedient-judge.sh", "asked", WORD]);
+    let mission = Mission::new()
+        .agent_with(
+            "attacker",
+            json!({"run": ["/bin/sh", "@agents/attacker.sh", "attacks"], "input": "none"}),
+        )
+        .agent_with("cutter", json!({"run": ["/bin/sh", "cut.sh"]}))
+        .agent_with("judge", json!({"run": obedient, "role": "reviewer"}))
+        .setting("concurrency", 4)
+        .setting("judgeBreaker", 0);
+    let one = |mission: Mission, title: &str, description: &str| {
+        mission.task(title, |t| {
+            t.set("description", description)
+                .attempts(1)
+                .unreviewed()
+                .set("acceptance", ["it is short"])
+                .set("decomposer", json!({"agent": "cutter"}))
+        })
     };
-    one("told", &format!("the mission itself says {WORD}"));
+    let mut mission = one(mission, "told", &format!("the mission itself says {WORD}"));
     for n in 0..ATTACKS.len() {
-        one(&format!("work-{n}"), "write something");
-        one(&format!("cut-{n}"), "write something");
+        mission = one(mission, &format!("work-{n}"), "write something");
+        mission = one(mission, &format!("cut-{n}"), "write something");
     }
-    let workspace = Workspace::with(&format!(
-        "
-name: attacks
-settings: {{concurrency: 4, judgeBreaker: 0}}
-agents:
-  attacker: {{run: [/bin/sh, '@agents/attacker.sh', attacks], input: none}}
-  cutter: {{run: [/bin/sh, cut.sh]}}
-  judge: {{run: [/bin/sh, '@agents/obedient-judge.sh', asked, {WORD}], role: reviewer}}
-tasks:
-{tasks}"
-    ));
+    let workspace = mission.workspace();
     workspace.write("cut.sh", "cat > /dev/null; cat \"cuts/$QUORUM_TASK\"\n");
     let probe = |text: &str| json!({"probes": [{"criterion": 1, "probe": text}]}).to_string();
     workspace.write("attacks/told/output", "work");
@@ -271,34 +260,29 @@ tasks:
     }
 }
 
-/// A guide by `writer` that `editor` verifies, its criteria cut by `cutter`.
-const NODE: &str = "
-name: node
-agents:
-  writer: {run: [/bin/sh, '-c', 'echo a guide > guide.md; echo done'], input: none}
-  cutter: {run: [/bin/sh, cut.sh]}
-  editor: {run: [/bin/sh, '@agents/judge.sh', editor]}
-tasks:
-  - {title: guide, assignTo: writer, targetFiles: [guide.md], review: none}
-  - title: verify
-    type: verification
-    assignTo: editor
-    dependsOn: [guide]
-    acceptance: [it is short, it has an example]
-    decomposer: {agent: cutter}
-    onPass: publish
-    onFail: mend
-    onRefer: ask
-  - {title: publish, assignTo: writer, review: none}
-  - {title: mend, assignTo: writer, review: none}
-  - {title: ask, assignTo: writer, review: none}
-";
+/// A guide by `writer` that `editor` verifies, its criteria cut by this agent.
+fn node(cutter: &str) -> Workspace {
+    let writes = json!(["/bin/sh", "-c", "echo a guide > guide.md; echo done"]);
+    let verify = json!({
+        "type": "verification", "acceptance": ["it is short", "it has an example"],
+        "decomposer": {"agent": cutter}, "onPass": "publish", "onFail": "mend", "onRefer": "ask",
+    });
+    Mission::new()
+        .agent_with("writer", json!({"run": writes, "input": "none"}))
+        .agent_with("cutter", json!({"run": ["/bin/sh", "cut.sh"]}))
+        .answerer("editor", &[&graded(1).to_string()])
+        .task("guide", |t| t.files(["guide.md"]).unreviewed())
+        .task("verify", |t| t.by("editor").needs("guide").with(verify))
+        .task("publish", |t| t.unreviewed())
+        .task("mend", |t| t.unreviewed())
+        .task("ask", |t| t.unreviewed())
+        .workspace()
+}
 
 #[test]
 fn a_verification_hands_over_the_work_that_it_is_about() {
-    let workspace = Workspace::with(NODE);
+    let workspace = node("cutter");
     workspace.write("cut.sh", format!("cat > /dev/null; {CUT}\n"));
-    workspace.judge("editor", &[&graded(1).to_string()]);
     let document = workspace.run_json(0, &[]);
     assert_eq!(task(&document, "verify")["edges"]["taken"], "onPass");
     assert!(workspace.asked("editor", 1).contains("2: Does the example run?"));
@@ -310,10 +294,10 @@ fn a_verification_hands_over_the_work_that_it_is_about() {
     let guide = &record["artifacts"][0];
     assert_eq!((&guide["path"], &guide["size"]), (&json!("guide.md"), &json!(8)));
     assert_eq!(guide["sha256"].as_str().map(str::len), Some(64));
-    let own = Workspace::with(&NODE.replace("agent: cutter", "agent: writer"));
+    let own = node("writer");
     own.refuses(&["Q0410", "its own work"]);
     // Whoever verifies may cut as well: it is not the author.
-    let editor = Workspace::with(&NODE.replace("agent: cutter", "agent: editor"));
+    let editor = node("editor");
     editor.quorum(&["validate", "mission.yaml"]).exits(0);
 }
 
@@ -321,8 +305,8 @@ fn a_verification_hands_over_the_work_that_it_is_about() {
 fn criteria_that_a_person_changed_are_cut_anew() {
     let workspace = workspace(CUT, &[graded(1)]);
     workspace.run_json(0, &[]);
-    let workspace =
-        workspace.tap_mission("[it is short, it has an example]", "[it is long, it has an example]");
+    let longer = ["it is long", "it has an example"];
+    let workspace = workspace.tap(|m| m.change("work", |t| t.set("acceptance", longer)));
     let document = workspace.resume_json(0, &["--accept-changed-mission"]);
     assert_eq!(standing(&document, "work"), ("done", "clean"));
     assert_eq!(workspace.lines("cuts").len(), 2);

@@ -7,13 +7,13 @@ use wiremock::ResponseTemplate;
 use crate::support::model::{Model, says};
 use crate::support::{Mission, Says, Workspace, attempts, standing, task};
 
-fn judged(model: &Model, more: &str) -> Workspace {
-    Workspace::with(&format!(
-        "name: m\nagents: {{w: {{run: echo done}}, j: {{adapter: openai, baseUrl: '{}', model: m, role: reviewer{more}}}}}\n\
-         tasks: [{{title: t, assignTo: w, review: required}}]\n",
-        model.base()
-    ))
-    .at_scale("0.001")
+fn judged(model: &Model) -> Workspace {
+    Mission::new()
+        .agent("w", "echo done")
+        .model("j", model, json!({"role": "reviewer"}))
+        .task("t", |t| t.set("review", "required"))
+        .workspace()
+        .at_scale("0.001")
 }
 
 fn reply(text: &str) -> Value {
@@ -35,7 +35,7 @@ fn what_is_not_plainly_a_reply_is_a_fault_and_never_a_verdict() {
         (json_body(200, twice), "'choices' stands twice"),
     ] {
         let model = Model::new(move |_| answer.clone());
-        let workspace = judged(&model, "");
+        let workspace = judged(&model);
         let finished = workspace.quorum(&["run", "mission.yaml", "--json"]).exits(6);
         let document = finished.json();
         assert_eq!(attempts(&document, "t"), ["execute"], "a judge's fault spends no attempt");
@@ -49,7 +49,7 @@ fn what_is_not_plainly_a_reply_is_a_fault_and_never_a_verdict() {
 fn a_provider_that_repeats_the_key_does_not_get_it_onto_the_disk() {
     let key = "sk-0123456789abcdef";
     let model = Model::new(move |_| says(format!("you sent {key}; fine work.\nSCORE: 90")));
-    let workspace = judged(&model, ", apiKey: '${JUDGE_KEY}'");
+    let workspace = judged(&model).tap(|m| m.change_agent("j", json!({"apiKey": "${JUDGE_KEY}"})));
     let document = workspace.quorum_with(&[("JUDGE_KEY", key)], &["run", "mission.yaml", "--json"]).exits(0);
     assert!(!document.stdout.contains(key));
     let mut folders = vec![workspace.path(".polpo")];
@@ -93,12 +93,14 @@ fn lines_of_a_secret_of_several_lines_are_taken_out_and_short_ones_are_named() {
 fn https_without_certificates_is_found_before_any_work_and_http_needs_none() {
     let none =
         [("SSL_CERT_FILE", "/nonexistent/ca.crt"), ("SSL_CERT_DIR", "/nonexistent"), ("KEY", "sk-0123456")];
-    let yaml = |base: &str| {
-        format!(
-            "name: m\nagents: {{w: {{adapter: openai, baseUrl: '{base}', model: m, apiKey: '${{KEY}}'}}}}\nsettings: {{evaluate: false}}\ntasks: [{{title: t}}]\n"
-        )
+    let at = |base: &str| {
+        Mission::new()
+            .agent_with("w", json!({"adapter": "openai", "baseUrl": base, "model": "m", "apiKey": "${KEY}"}))
+            .setting("evaluate", false)
+            .tasks(["t"])
+            .workspace()
     };
-    let workspace = Workspace::with(&yaml("https://127.0.0.1:1/v1"));
+    let workspace = at("https://127.0.0.1:1/v1");
     let finished = workspace.quorum_with(&none, &["run", "mission.yaml"]).exits(9);
     let finished = finished.says(&["agent 'w'", "certificates", "/nonexistent/ca.crt"]);
     workspace.assert_nothing_started();
@@ -107,7 +109,7 @@ fn https_without_certificates_is_found_before_any_work_and_http_needs_none() {
     assert!(told.code() != Some(0) && told.stdout.contains("/nonexistent/ca.crt"), "{told:?}");
 
     let model = Model::new(|_| says("the work"));
-    let workspace = Workspace::with(&yaml(&model.base()));
+    let workspace = at(&model.base());
     let document = workspace.quorum_with(&none, &["run", "mission.yaml", "--json"]).exits(0).json();
     assert_eq!(standing(&document, "t").0, "done");
     assert_eq!(task(&document, "t")["attempts"].as_array().unwrap().len(), 1);

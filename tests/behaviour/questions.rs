@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 use crate::support::events::is;
 use crate::support::journal;
 use crate::support::scenes::approvals::{only_approval, waits};
-use crate::support::{BINARY, Has, Says, Workspace, attempts, standing, task, wait_for};
+use crate::support::{BINARY, Has, Mission, Says, Workspace, attempts, standing, task, wait_for};
 
 /// A worker that asks until its prompt holds an answer.
-fn asking(how: &str, orchestrator: &str) -> Workspace {
+fn asking(how: &str) -> Workspace {
     let workspace = Workspace::new();
     let script = format!(
         "cat > prompt.txt\ncp prompt.txt prompt.$QUORUM_TURN\nif grep -q '^Answer: ' prompt.txt; then echo done > result.txt; \
@@ -16,24 +16,21 @@ fn asking(how: &str, orchestrator: &str) -> Workspace {
     );
     let script = journal::with_names(&script.replace("quorum ", &format!("{BINARY} ")));
     workspace.write("worker.sh", script);
-    workspace.mission(&format!(
-        "
-name: asking
-agents:
-  worker: {{run: [/bin/sh, worker.sh]}}
-{orchestrator}
-tasks:
-  - {{title: work, assignTo: worker, review: none, expectations: [{{type: file_exists, paths: [result.txt]}}]}}
-"
-    ));
-    workspace
+    workspace.with_mission(
+        Mission::new().agent_with("worker", json!({"run": ["/bin/sh", "worker.sh"]})).task("work", |t| {
+            t.unreviewed().expects(json!({"type": "file_exists", "paths": ["result.txt"]}))
+        }),
+    )
 }
 
-const LEAD: &str = "  lead: {run: [/bin/sh, lead.sh]}\nsettings: {orchestrator: lead}";
+/// The orchestrator `lead`, whose script is `lead.sh`.
+fn led(mission: Mission) -> Mission {
+    mission.agent_with("lead", json!({"run": ["/bin/sh", "lead.sh"]})).setting("orchestrator", "lead")
+}
 
 #[test]
 fn a_person_answers_what_the_agent_asked() {
-    let workspace = asking("quorum ask 'Which database?'", "");
+    let workspace = asking("quorum ask 'Which database?'");
     let document = workspace.run_json(8, &[]);
     let waiting = task(&document, "work");
     waiting.has(json!({"status": "awaiting_approval", "phase": "clarification"}));
@@ -56,13 +53,13 @@ fn a_person_answers_what_the_agent_asked() {
 
 #[test]
 fn the_last_lines_say_how_to_answer() {
-    let ended = asking("quorum ask 'Which database?'", "").quorum(&["run", "mission.yaml"]).exits(8);
+    let ended = asking("quorum ask 'Which database?'").quorum(&["run", "mission.yaml"]).exits(8);
     ended.shows(&["next: quorum answer "]);
 }
 
 #[test]
 fn a_live_session_takes_the_answer_and_goes_on() {
-    let workspace = asking("quorum ask 'Which database?'", "");
+    let workspace = asking("quorum ask 'Which database?'");
     let running = workspace.start(&["run", "mission.yaml", "--json", "--wait-approvals", "1h"]);
     waits(&workspace);
     workspace.quorum(&["answer", &only_approval(&workspace), "The second."]).exits(0);
@@ -75,7 +72,7 @@ fn a_live_session_takes_the_answer_and_goes_on() {
 
 #[test]
 fn the_orchestrator_answers_before_any_person_is_asked() {
-    let workspace = asking("quorum ask 'Which database?'", LEAD);
+    let workspace = asking("quorum ask 'Which database?'").tap(led);
     workspace.write(
         "lead.sh",
         "cat > asked.txt; echo $QUORUM_PURPOSE >> purposes; echo '{\"answer\": \"The third.\"}'\n",
@@ -92,7 +89,7 @@ fn the_orchestrator_answers_before_any_person_is_asked() {
 #[test]
 fn an_orchestrator_that_does_not_know_leaves_it_to_a_person() {
     for reply in ["echo '{\"answer\": null}'", "exit 3", "echo '{\"reply\": 1}'"] {
-        let workspace = asking("quorum ask 'Which database?'", LEAD);
+        let workspace = asking("quorum ask 'Which database?'").tap(led);
         workspace.write("lead.sh", format!("cat > /dev/null; {reply}\n"));
         let document = workspace.run_json(8, &[]);
         assert_eq!(document["approvals"][0]["reason"], "question", "{reply}");
@@ -107,7 +104,7 @@ fn what_looks_like_a_question_counts_once_the_orchestrator_says_so() {
              '{{\"question\": {word}}}'; else echo 'Use tabs.'; fi\n"
         )
     };
-    let workspace = asking("echo 'Tabs or spaces?'", LEAD);
+    let workspace = asking("echo 'Tabs or spaces?'").tap(led);
     workspace.write("lead.sh", confirm("true"));
     let document = workspace.run_json(0, &[]);
     assert_eq!(attempts(&document, "work"), ["execute"]);
@@ -115,20 +112,18 @@ fn what_looks_like_a_question_counts_once_the_orchestrator_says_so() {
     assert_eq!(workspace.events().named("task:question")[0]["detected"], true);
 
     // It said no, and without anybody to say so what was not asked is judged as it is.
-    let workspace =
-        asking("echo 'Tabs or spaces?'", LEAD).tap_mission("review: none", "review: none, maxAttempts: 1");
+    let workspace = asking("echo 'Tabs or spaces?'").tap(led).tap(|m| m.change("work", |t| t.attempts(1)));
     workspace.write("lead.sh", confirm("false"));
     let document = workspace.run_json(3, &[]);
     assert_eq!(task(&document, "work")["failure"]["mode"], "quality");
-    let workspace =
-        asking("echo 'Tabs or spaces?'", "").tap_mission("review: none", "review: none, maxAttempts: 1");
+    let workspace = asking("echo 'Tabs or spaces?'").tap(|m| m.change("work", |t| t.attempts(1)));
     workspace.run_json(3, &[]);
     assert_eq!(workspace.events().named("task:question"), Vec::<Value>::new());
 }
 
 #[test]
 fn after_so_many_questions_the_output_is_judged_as_it_is() {
-    let workspace = asking("echo wrong", LEAD).tap_mission("review: none", "review: none, maxAttempts: 1");
+    let workspace = asking("echo wrong").tap(led).tap(|m| m.change("work", |t| t.attempts(1)));
     workspace.write("worker.sh", format!("{BINARY} ask 'And now?'; cat > /dev/null\n"));
     workspace.write("lead.sh", "cat > /dev/null; echo 'Go on.'\n");
     let document = workspace.run_json(3, &[]);
@@ -139,7 +134,7 @@ fn after_so_many_questions_the_output_is_judged_as_it_is() {
 
 #[test]
 fn a_runner_that_dies_while_the_orchestrator_thinks_asks_it_again() {
-    let workspace = asking("quorum ask 'Which database?'", LEAD);
+    let workspace = asking("quorum ask 'Which database?'").tap(led);
     workspace
         .write("lead.sh", "cat > /dev/null; echo x >> calls; [ -e go ] || sleep 100; echo 'The third.'\n");
     let running = workspace.start(&["run", "mission.yaml", "--json"]);
@@ -158,7 +153,6 @@ fn hostile_messages_are_no_questions_and_stop_nothing() {
     let workspace = asking(
         "mkdir -p \"$QUORUM_TASK_DIR\" && mkfifo \"$QUORUM_TASK_DIR/ask\" && ln -s /etc/passwd \"$QUORUM_TASK_DIR/ask.1\" && \
          head -c 100000 /dev/zero > \"$QUORUM_TASK_DIR/ask.2\"; mkdir \"$QUORUM_TASK_DIR/ask.3\"; echo done > result.txt; echo ok",
-        "",
     );
     let document = workspace.run_json(0, &[]);
     assert_eq!(standing(&document, "work"), ("done", "clean"));
@@ -169,9 +163,9 @@ fn hostile_messages_are_no_questions_and_stop_nothing() {
 fn a_message_of_another_turn_is_not_heard() {
     let workspace = asking(
         "mkdir -p \"$(dirname \"$QUORUM_TASK_DIR\")/@turn(0.1.2).drop\" && echo 'And now?' > \"$(dirname \"$QUORUM_TASK_DIR\")/@turn(0.1.2).drop/ask\"; \
-         quorum ask 'Which database?'",
-        LEAD,
-    );
+         quorum ask 'Which database?'"
+    )
+    .tap(led);
     workspace.write("lead.sh", "cat > /dev/null; echo 'The third.'\n");
     workspace.run_json(0, &[]);
     assert_eq!(workspace.events().count("task:question"), 1);
@@ -182,7 +176,6 @@ fn progress_is_told_while_the_agent_works_and_the_result_is_what_it_says() {
     let workspace = asking(
         "quorum progress '1 of 2'; while ! [ -e go ]; do read -t 1 x < /dev/null; done; echo done > result.txt; \
          quorum result 'all of it' --input-tokens 7; quorum result --output-tokens 5",
-        "",
     );
     let script = workspace.read("worker.sh");
     workspace.write("worker.sh", script.replace("read -t 1 x < /dev/null", "/bin/sleep 0.05"));
@@ -230,8 +223,8 @@ fn work_that_is_handed_down_by_command_becomes_a_task() {
         // Who hands work down is the first to be asked for its review.
         "if grep -q 'SCORE:' prompt.txt; then echo SCORE: 90; exit; fi; quorum delegate 'Write the tests' 'For the parser.' --to tester; quorum delegate '' ; echo $? > refused; \
          echo '[{\"title\": \"Write the docs\"}]' | quorum delegate - --to ignored; echo done > result.txt; echo ok",
-        "  tester: {run: 'cat > told.txt; echo tested'}",
-    );
+    )
+    .tap(|m| m.agent("tester", "cat > told.txt; echo tested"));
     let document = workspace.run_json(0, &[]);
     assert_eq!(standing(&document, "Write the tests").0, "done");
     assert_eq!(standing(&document, "Write the docs").0, "done");
@@ -241,8 +234,9 @@ fn work_that_is_handed_down_by_command_becomes_a_task() {
 
 #[test]
 fn an_agent_with_side_effects_goes_on_after_an_answer_only_by_a_persons_word() {
-    let workspace = asking("quorum ask 'Which database?'", LEAD)
-        .tap_mission("review: none", "review: none, sideEffects: true");
+    let workspace = asking("quorum ask 'Which database?'")
+        .tap(led)
+        .tap(|m| m.change("work", |t| t.set("sideEffects", true)));
     workspace.write("lead.sh", "cat > /dev/null; echo 'The third.'\n");
     let document = workspace.run_json(8, &[]);
     assert_eq!(document["approvals"][0]["reason"], "side-effects");
@@ -257,7 +251,7 @@ fn an_agent_with_side_effects_goes_on_after_an_answer_only_by_a_persons_word() {
 
 #[test]
 fn the_last_word_of_progress_is_kept_however_soon_the_agent_ends_after_it() {
-    let workspace = asking("echo done > result.txt; quorum progress 'almost there'", "");
+    let workspace = asking("echo done > result.txt; quorum progress 'almost there'");
     workspace.run_json(0, &[]);
     let activity = workspace.events().named("agent:activity");
     let told: Vec<_> = activity.iter().map(|event| &event["summary"]).collect();
@@ -270,7 +264,7 @@ fn the_last_word_of_progress_is_kept_however_soon_the_agent_ends_after_it() {
 
 #[test]
 fn moves_into_clarification_and_out_of_it_carry_the_phase() {
-    let workspace = asking("quorum ask 'Which database?'", "");
+    let workspace = asking("quorum ask 'Which database?'");
     workspace.run_json(8, &[]);
     workspace.quorum(&["answer", &only_approval(&workspace), "The second."]).exits(0);
     workspace.resume_json(0, &[]);

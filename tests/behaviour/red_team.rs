@@ -5,21 +5,17 @@ use serde_json::{Value, json};
 
 use crate::support::scenes::approvals::only_approval;
 use crate::support::verdicts;
-use crate::support::{Says, Workspace, standing, task, wait_for_file};
+use crate::support::{Keys, Mission, Says, Workspace, standing, task, wait_for_file};
 
 /// A task without other judging, attacked by the scripted agent `mallet`.
 fn attacked(red_team: &str, top: &str, keys: &str, work: &str) -> Workspace {
-    let workspace = Workspace::with(&format!(
-        "
-name: attacked
-agents:
-  worker: {{run: [/bin/sh, work.sh]}}
-  mallet: {{run: [/bin/sh, '@agents/judge.sh', mallet]}}
-redTeam: {{agent: mallet{red_team}}}
-{top}
-tasks: [{{title: work, assignTo: worker, review: none{keys}}}]
-"
-    ));
+    let workspace = Mission::new()
+        .key("redTeam", Keys::from(format!("agent: mallet{red_team}")).value())
+        .keys(top)
+        .agent_with("worker", json!({"run": ["/bin/sh", "work.sh"]}))
+        .answerer("mallet", &[])
+        .task("work", |t| t.unreviewed().with(keys))
+        .workspace();
     workspace.write("work.sh", work);
     workspace
 }
@@ -105,7 +101,7 @@ fn false_green_69_the_author_is_refused_as_its_own_vision_judge_before_any_work(
 #[test]
 fn who_does_none_of_the_work_that_is_attacked_may_attack_it() {
     let workspace = attacked(", minStakes: high", "", "", TELLS)
-        .tap_mission("tasks: [", "tasks: [{title: small, assignTo: mallet, stakes: low, review: none}, ");
+        .tap(|m| m.task("small", |t| t.by("mallet").set("stakes", "low").unreviewed()));
     workspace.judge("mallet", &[report(&[])]);
     workspace.quorum(&["validate", "mission.yaml"]).exits(0);
 }
@@ -179,7 +175,7 @@ fn a_fault_of_its_own_is_open_and_said_in_every_output_and_strictly_it_is_not() 
         assert!(human.contains("redTeam gave no report"), "{human}");
     }
     let strict = attacked("", "", "", "echo n >> acts; echo done")
-        .tap_mission("review: none", "review: none, expectations: [{type: script, command: test -e acts}]");
+        .tap(|m| m.change("work", |t| t.expects(json!({"type": "script", "command": "test -e acts"}))));
     strict.judge("mallet", &["it is all wrong"]);
     let document = strict.run_json(6, &["--strict", "--report", "junit=junit.xml"]);
     assert_eq!(standing(&document, "work"), ("done", "clean"));
@@ -243,8 +239,7 @@ fn without_anything_to_attack_the_mission_says_what_happens() {
 fn it_never_attacks_its_own_work() {
     let own = |red_team: &str| {
         attacked(red_team, "", "", "")
-            .tap_mission("assignTo: worker", "assignTo: mallet")
-            .tap_mission("[/bin/sh, '", "'echo n >> acts; echo the work'} # ")
+            .tap(|m| m.agent("mallet", "echo n >> acts; echo the work").change("work", |t| t.by("mallet")))
     };
     let refused = own("");
     refused
@@ -286,7 +281,7 @@ fn without_reviews_it_is_withdrawn_and_the_work_is_marked() {
 #[test]
 fn a_run_killed_while_it_is_attacked_asks_again_and_does_not_work_again() {
     let workspace = attacked("", "", "", "echo n >> acts; echo done")
-        .tap_mission("[/bin/sh, '", "'echo n >> asked; test -e go || sleep 60; cat go'} #");
+        .tap(|m| m.agent("mallet", "echo n >> asked; test -e go || sleep 60; cat go"));
     let running = workspace.start(&["run", "mission.yaml", "--json"]);
     wait_for_file(&workspace.path("asked"));
     assert_eq!(task(&workspace.status(), "work")["stage"], "redTeam");
@@ -300,7 +295,6 @@ fn a_run_killed_while_it_is_attacked_asks_again_and_does_not_work_again() {
 
 #[test]
 fn a_person_cannot_be_the_red_team() {
-    let workspace = attacked("", "", "", "touch touched")
-        .tap_mission("  mallet: {run: [/bin/sh,", "  mallet: {adapter: human} #");
+    let workspace = attacked("", "", "", "touch touched").tap(|m| m.person("mallet"));
     workspace.refuses(&["Q0204", "person"]);
 }

@@ -118,59 +118,48 @@ fn redone_work_takes_along_its_dependents_and_its_gates() {
 
 #[test]
 fn work_that_is_active_elsewhere_is_not_tried_again() {
-    let workspace = Workspace::with(
-        "
-name: twice
-agents: {worker: {run: 'test -e repaired'}, nobody: {run: 'true'}}
-tasks:
-  - {title: one, assignTo: worker, maxAttempts: 1, review: none}
-",
-    );
+    let workspace = Mission::new()
+        .worker("test -e repaired")
+        .agent("nobody", "true")
+        .task("one", |t| t.attempts(1).unreviewed())
+        .workspace();
     let first = workspace.run_json(3, &[]);
-    workspace.mission(
-        "
-name: twice
-agents: {worker: {run: 'true'}}
-tasks:
-  - {title: one, assignTo: worker, review: required}
-",
-    );
+    Mission::new().worker("true").task("one", |t| t.set("review", "required")).write(&workspace);
     workspace.run_json(6, &[]);
     let run = first["runId"].as_str().expect("it has an id");
-    workspace.mission(
-        "
-name: twice
-agents: {worker: {run: 'test -e repaired'}, nobody: {run: 'true'}}
-tasks:
-  - {title: one, assignTo: worker, maxAttempts: 1, review: none}
-",
-    );
+    Mission::new()
+        .worker("test -e repaired")
+        .agent("nobody", "true")
+        .task("one", |t| t.attempts(1).unreviewed())
+        .write(&workspace);
     workspace.quorum(&["resume", run, "--retry-failed"]).exits(9).says(&["one", "active"]);
 }
 
 #[test]
 fn an_agent_cannot_open_its_own_gate() {
-    let workspace = Workspace::with(
-        "
-name: a gate and a burglar
-agents:
-  weak: {run: exit 1}
-  burglar:
-    run: |
-      echo started >> tries
-      for way in '' 'env -i' 'setsid -w env -i' 'env -u QUORUM_RUN_ID -u QUORUM_TURN_KEY'; do
-        $way @binary gate door --override --reason mine --run $QUORUM_RUN_ID; echo $? >> tries
-      done
-tasks:
-  - {title: weak, assignTo: weak, maxAttempts: 1}
-  - {title: burglar, assignTo: burglar, dependsOn: []}
-  - {title: behind, assignTo: weak}
-qualityGates:
-  - {name: door, afterTasks: [weak], blocksTasks: [behind], requireAllPassed: true}
-"
-        .replace("@binary", crate::support::BINARY)
-        .as_str(),
-    );
+    let workspace = Mission::new()
+        .key(
+            "qualityGates",
+            json!([
+                {"name": "door", "afterTasks": ["weak"], "blocksTasks": ["behind"], "requireAllPassed": true}
+            ]),
+        )
+        .agent("weak", "exit 1")
+        .agent(
+            "burglar",
+            format!(
+                "echo started >> tries\n\
+for way in '' 'env -i' 'setsid -w env -i' 'env -u QUORUM_RUN_ID -u QUORUM_TURN_KEY'; do\n\
+  $way {} gate door --override --reason mine --run $QUORUM_RUN_ID; echo $? >> tries\n\
+done",
+                crate::support::BINARY
+            )
+            .as_str(),
+        )
+        .task("weak", |t| t.attempts(1))
+        .task("burglar", |t| t.by("burglar"))
+        .tasks(["behind"])
+        .workspace();
     let document = workspace.run_json(3, &[]);
     assert_eq!(workspace.lines("tries"), ["started", "9", "9", "9", "9"]);
     assert_eq!(gate(&document, "door")["state"], "failed");

@@ -7,14 +7,13 @@ use serde_json::Value;
 
 use crate::support::{Mission, Says, Workspace};
 
-const REVIEWERS: &str = "
-name: reviewers
-agents:
-  worker: {run: 'echo the work of the worker'}
-  a: {run: [/bin/sh, '@agents/judge.sh', a], role: reviewer}
-  b: {run: [/bin/sh, '@agents/judge.sh', b], role: reviewer}
-tasks: [{title: write it, assignTo: worker, description: Write it well.}]
-";
+fn reviewers() -> Mission {
+    Mission::new()
+        .worker("echo the work of the worker")
+        .judge("a", &[])
+        .judge("b", &[])
+        .task("write it", |t| t.set("description", "Write it well."))
+}
 
 fn scores(each: u8) -> String {
     format!(
@@ -25,7 +24,7 @@ fn scores(each: u8) -> String {
 
 /// A workspace whose two reviewers give these scores.
 fn workspace(a: &str, b: &str) -> Workspace {
-    let workspace = Workspace::with(REVIEWERS);
+    let workspace = reviewers().workspace();
     workspace.judge("a", &[a]);
     workspace.judge("b", &[b]);
     workspace
@@ -105,7 +104,7 @@ fn a_diff_is_judged() {
 
 #[test]
 fn a_task_of_a_run_is_judged_again_and_nothing_changes() {
-    let workspace = Workspace::with(REVIEWERS);
+    let workspace = reviewers().workspace();
     workspace.judge("a", &["SCORE: 80", "SCORE: 30"]);
     workspace.judge("b", &["SCORE: 80"]);
     workspace.run_json(0, &[]);

@@ -2,18 +2,15 @@
 
 use serde_json::Value;
 
-use crate::support::{Says, Workspace};
+use crate::support::{Mission, Says, Workspace};
 
-const REVIEWER: &str = "
-name: reviewer
-agents:
-  a: {run: [/bin/sh, '@agents/judge.sh', a], role: reviewer}
-tasks: [{title: none, assignTo: a, description: Nothing.}]
-";
+fn reviewer() -> Mission {
+    Mission::new().judge("a", &[]).task("none", |t| t.set("description", "Nothing."))
+}
 
 /// A repository with one commit, and a reviewer who is content.
 fn repository() -> Workspace {
-    let workspace = Workspace::with(REVIEWER);
+    let workspace = reviewer().workspace();
     workspace.judge("a", &[r#"{"correctness": 5, "completeness": 5, "code_quality": 5, "edge_cases": 5}"#]);
     for (name, text) in [("f", "1\n"), ("other", "1\n"), ("sub/deep", "1\n")] {
         workspace.write(name, text);

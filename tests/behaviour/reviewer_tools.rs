@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::events::is;
 use crate::support::model::{Model, offered, refuses, results, says, scores, wants};
-use crate::support::{Has, Says, Workspace, standing, task};
+use crate::support::{Has, Mission, Says, Workspace, standing, task};
 
 /// A worker whose file begins and ends like good work, and is longer than a prompt shows; the stub is in its middle.
 const STUB: &str = "
@@ -332,24 +332,29 @@ fn whoever_judges_tasks_that_worked_apart_is_told_where() {
         says(json!({"criteria": {"whole": given}, "verdict": "pass", "confidence": 0.9}).to_string())
     });
     for (second, told) in [("b", Some("`a`, `b`")), ("a", None)] {
-        let workspace = Workspace::with(&format!(
-            "
-name: apart
-agents:
-  worker: {{run: 'echo $QUORUM_TASK >out.txt'}}
-  judge: {{adapter: openai, model: m, baseUrl: '{}'}}
-rubrics: {{honest: {{criteria: [{{name: whole, weight: 1, grade: binary}}]}}}}
-tasks:
-  - {{title: one, assignTo: worker, workspace: a, targetFiles: [out.txt], review: none}}
-  - {{title: two, assignTo: worker, workspace: {second}, targetFiles: [out.txt], review: none}}
-  - {{title: check, type: verification, assignTo: judge, dependsOn: [one, two], verification: {{rubric: honest}},
-     onPass: good, onFail: bad, onRefer: ask}}
-  - {{title: good, assignTo: worker, review: none}}
-  - {{title: bad, assignTo: worker, review: none}}
-  - {{title: ask, assignTo: worker, review: none}}
-",
-            model.base()
-        ));
+        let workspace = Mission::new()
+            .key(
+                "rubrics",
+                json!({"honest": {"criteria": [{"name": "whole", "weight": 1, "grade": "binary"}]}}),
+            )
+            .worker("echo $QUORUM_TASK >out.txt")
+            .model("judge", &model, json!({}))
+            .task("one", |t| t.set("workspace", "a").files(["out.txt"]).unreviewed())
+            .task("two", |t| t.set("workspace", second).files(["out.txt"]).unreviewed())
+            .task("check", |t| {
+                t.by("judge")
+                    .set("type", "verification")
+                    .needs("one")
+                    .needs("two")
+                    .set("verification", json!({"rubric": "honest"}))
+                    .set("onPass", "good")
+                    .set("onFail", "bad")
+                    .set("onRefer", "ask")
+            })
+            .task("good", |t| t.unreviewed())
+            .task("bad", |t| t.unreviewed())
+            .task("ask", |t| t.unreviewed())
+            .workspace();
         workspace.run_json(0, &[]);
         let asked = model.asked();
         let system = asked.last().unwrap()["messages"][0]["content"].as_str().unwrap().to_owned();

@@ -68,10 +68,7 @@ fn a_file_that_cannot_be_executed_is_not_a_program() {
 fn a_second_writer_is_told_who_the_first_one_is() {
     let workspace = Workspace::with(WAITS);
     let running = start_waiting(&workspace);
-    workspace.write(
-        "other.yaml",
-        "name: other\nagents: {worker: {run: touch touched}}\ntasks: [{title: elsewhere}]\n",
-    );
+    workspace.write("other.yaml", Mission::new().worker("touch touched").tasks(["elsewhere"]).yaml());
     let pid = running.pid().as_raw_nonzero().to_string();
     workspace.quorum(&["run", "other.yaml"]).exits(9).says(&[&pid, "lock", "held", "quorum run"]);
     assert!(!workspace.exists("touched"));
@@ -110,14 +107,10 @@ fn an_unfinished_run_in_the_way_is_named_with_the_task() {
     workspace.quorum(&["run", "mission.yaml"]).exits(9).says(&["older", "first", "resume", "--fresh"]);
     assert_eq!(workspace.run_folders().len(), 1);
     // Another mission without a title in common is not in the way.
-    workspace
-        .write("other.yaml", "name: other\nagents: {worker: {run: 'true'}}\ntasks: [{title: elsewhere}]\n");
+    workspace.write("other.yaml", Mission::new().worker("true").tasks(["elsewhere"]).yaml());
     workspace.quorum(&["run", "other.yaml"]).exits(0);
     // One with only the last title in common is.
-    workspace.write(
-        "other.yaml",
-        "name: other\nagents: {worker: {run: 'true'}}\ntasks: [{title: new}, {title: second}]\n",
-    );
+    workspace.write("other.yaml", Mission::new().worker("true").tasks(["new", "second"]).yaml());
     workspace.quorum(&["run", "other.yaml"]).exits(9).says(&["older", "second"]);
 }
 
@@ -193,7 +186,7 @@ fn commands_say_what_is_not_there() {
         workspace.quorum(command).exits(2).says(&["no run"]);
     }
     assert!(!workspace.exists(".polpo"), "looking makes nothing");
-    workspace.mission("name: none\nagents: {worker: {run: 'true'}}\ntasks: [{title: one}]\n");
+    Mission::new().worker("true").tasks(["one"]).write(&workspace);
     workspace.run_json(0, &["--run-id", "only"]);
     workspace.quorum(&["status", "other"]).exits(2).says(&["other", "only"]);
     workspace.quorum(&["resume", "other"]).exits(2).says(&["other", "only"]);

@@ -5,21 +5,28 @@ use serde_json::{Value, json};
 
 use crate::support::events::on_record;
 use crate::support::scenes::approvals::only_approval;
-use crate::support::{Workspace, attempts, is_alive, read_pid, standing, task, wait_for, wait_for_file};
+use crate::support::{
+    Mission, Workspace, attempts, is_alive, read_pid, standing, task, wait_for, wait_for_file,
+};
 
 /// A deployment that notes each time it acts, and that passes when `good` is there.
-const DEPLOY: &str = "
-name: deploy
-agents:
-  worker: {run: 'cat > prompt.$QUORUM_ATTEMPT.$QUORUM_TURN; echo acted >> acts.log; test ! -e crash || { sleep 1.1; exit 4; }'}
-settings: {evaluate: false}
-tasks:
-  - title: deploy
-    type: deploy
-    assignTo: worker
-    sideEffects: true
-    expectations: [{type: script, command: test -e good}]
-";
+fn deploy() -> Mission {
+    acting(KEEPS, "test ! -e crash || { sleep 1.1; exit 4; }")
+}
+
+/// The same with what its agent does before it acts, and behind that.
+fn acting(before: &str, behind: &str) -> Mission {
+    Mission::new()
+        .worker(format!("{before}echo acted >> acts.log; {behind}"))
+        .setting("evaluate", false)
+        .task("deploy", |t| {
+            t.set("type", "deploy")
+                .set("sideEffects", true)
+                .expects(json!({"type": "script", "command": "test -e good"}))
+        })
+}
+
+const KEEPS: &str = "cat > prompt.$QUORUM_ATTEMPT.$QUORUM_TURN; ";
 
 /// It waits for a person, and has acted so often.
 fn held(workspace: &Workspace, document: &Value, acts: usize) -> String {
@@ -34,7 +41,7 @@ fn held(workspace: &Workspace, document: &Value, acts: usize) -> String {
 
 #[test]
 fn a_failed_check_does_not_make_it_act_again() {
-    let workspace = Workspace::with(DEPLOY);
+    let workspace = deploy().workspace();
     let document = workspace.run_json(8, &[]);
     let id = held(&workspace, &document, 1);
     let blocked = workspace.events().named("task:retry:blocked");
@@ -54,7 +61,7 @@ fn a_failed_check_does_not_make_it_act_again() {
 
 #[test]
 fn each_further_time_is_asked_for() {
-    let workspace = Workspace::with(DEPLOY);
+    let workspace = deploy().workspace();
     workspace.write("crash", "");
     let document = workspace.run_json(8, &[]);
     let id = held(&workspace, &document, 1);
@@ -72,15 +79,15 @@ fn each_further_time_is_asked_for() {
 
 #[test]
 fn a_time_out_does_not_make_it_act_again() {
-    let workspace = Workspace::with(DEPLOY).tap_mission("test ! -e crash", "sleep 300");
-    let workspace = workspace.tap_mission("sideEffects: true", "sideEffects: true\n    maxDuration: 1s");
+    let mission = acting(KEEPS, "sleep 300 || { sleep 1.1; exit 4; }");
+    let workspace = mission.change("deploy", |t| t.set("maxDuration", "1s")).workspace();
     let document = workspace.run_json(8, &[]);
     held(&workspace, &document, 1);
 }
 
 #[test]
 fn done_work_is_not_redone_without_a_word_about_its_side_effects() {
-    let workspace = Workspace::with(DEPLOY);
+    let workspace = deploy().workspace();
     workspace.write("good", "");
     workspace.run_json(0, &[]);
     let document = workspace.resume_json(8, &["--redo", "deploy"]);
@@ -92,7 +99,7 @@ fn done_work_is_not_redone_without_a_word_about_its_side_effects() {
 
 /// Its agent says who it is and does not end by itself.
 fn at_work() -> Workspace {
-    Workspace::with(DEPLOY).tap_mission("test ! -e crash", "echo $$ > pid; exec sleep 300")
+    acting(KEEPS, "echo $$ > pid; exec sleep 300 || { sleep 1.1; exit 4; }").workspace()
 }
 
 #[test]
@@ -133,10 +140,7 @@ fn an_interrupt_does_not_make_it_act_again() {
 
 #[test]
 fn an_agent_that_outlived_its_runner_is_no_repetition() {
-    let workspace = Workspace::with(DEPLOY).tap_mission(
-        "test ! -e crash || { sleep 1.1; exit 4; }",
-        "echo $$ > pid; while [ ! -e go ]; do sleep 0.02; done",
-    );
+    let workspace = acting(KEEPS, "echo $$ > pid; while [ ! -e go ]; do sleep 0.02; done").workspace();
     workspace.write("good", "");
     let running = workspace.start(&["run", "mission.yaml", "--run-id", "r1", "--json"]);
     wait_for_file(&workspace.path("pid"));
@@ -153,14 +157,10 @@ fn an_agent_that_outlived_its_runner_is_no_repetition() {
 #[test]
 fn a_finish_gate_does_not_make_it_act_again() {
     for input in ["stdin", "none"] {
-        let workspace = Workspace::with(DEPLOY)
-            .tap_mission("cat > prompt.$QUORUM_ATTEMPT.$QUORUM_TURN; ", "")
-            .tap_mission("test ! -e crash", "cat > prompt.$QUORUM_ATTEMPT.$QUORUM_TURN; test ! -e crash")
-            .tap_mission("agents:\n  worker: {", &format!("agents:\n  worker: {{input: {input}, "))
-            .tap_mission(
-                "    expectations: [{type: script, command: test -e good}]\n",
-                "    verify: {commands: [test -e good]}\n",
-            );
+        let workspace = acting("", &format!("{KEEPS}test ! -e crash || {{ sleep 1.1; exit 4; }}"))
+            .change_agent("worker", json!({"input": input}))
+            .change("deploy", |t| t.without("expectations").with("verify: {commands: [test -e good]}"))
+            .workspace();
         let document = workspace.run_json(8, &[]);
         let id = held(&workspace, &document, 1);
         assert_eq!(workspace.events().count("task:retry:blocked"), 1);
@@ -186,18 +186,18 @@ fn a_finish_gate_does_not_make_it_act_again() {
 
 #[test]
 fn a_changed_mission_does_not_make_it_act_again() {
-    let workspace = Workspace::with(DEPLOY);
+    let workspace = deploy().workspace();
     workspace.run_json(8, &[]);
-    let workspace = workspace.tap_mission("type: deploy", "type: deploy\n    description: otherwise");
+    let workspace = workspace.tap(|m| m.change("deploy", |t| t.set("description", "otherwise")));
     let document = workspace.resume_json(8, &["--accept-changed-mission"]);
     held(&workspace, &document, 1);
 }
 
 #[test]
 fn a_deployment_that_does_not_say_is_warned_about() {
-    let workspace = Workspace::with(DEPLOY).tap_mission("    sideEffects: true\n", "");
+    let workspace = deploy().change("deploy", |t| t.without("sideEffects")).workspace();
     workspace.quorum(&["validate", "mission.yaml"]).exits(0).says(&["Q0411", "sideEffects"]);
-    let workspace = Workspace::with(DEPLOY);
+    let workspace = deploy().workspace();
     let said = workspace.quorum(&["validate", "mission.yaml"]).exits(0);
     assert!(!said.stderr.contains("Q0411"), "{}", said.stderr);
 }

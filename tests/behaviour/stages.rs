@@ -6,21 +6,17 @@ use serde_json::{Value, json};
 
 use crate::support::scenes::approvals::only_approval;
 use crate::support::verdicts;
-use crate::support::{Says, Workspace, attempts, standing, task, wait_for_file};
+use crate::support::{Mission, Says, Workspace, attempts, standing, task, wait_for_file};
 
 /// A task without other judging, whose worker runs `work.sh`, and these stages. The judge `j` is scripted.
-pub fn staged(stages: &str, keys: &str, work: &str) -> Workspace {
-    let workspace = Workspace::with(&format!(
-        "
-name: staged
-baseline: false
-agents:
-  worker: {{run: [/bin/sh, work.sh]}}
-  j: {{run: [/bin/sh, '@agents/judge.sh', j]}}
-stages: [{stages}]
-tasks: [{{title: work, assignTo: worker, review: none{keys}}}]
-"
-    ));
+fn staged(stages: Value, work: &str) -> Workspace {
+    let workspace = Mission::new()
+        .key("baseline", false)
+        .key("stages", stages)
+        .agent_with("worker", json!({"run": ["/bin/sh", "work.sh"]}))
+        .answerer("j", &[])
+        .task("work", |t| t.unreviewed())
+        .workspace();
     workspace.write("work.sh", work);
     workspace
 }
@@ -45,8 +41,8 @@ const MENDS: &str = "cat > prompt.$QUORUM_ATTEMPT; [ $QUORUM_ATTEMPT = 1 ] || ec
 
 #[test]
 fn a_command_sends_work_back_that_no_judge_minded_until_it_passes() {
-    let stages_of = "{name: licence, command: 'test -f LICENSE || { echo no licence file; exit 3; }'}, {name: shape, command: 'true'}";
-    let workspace = staged(stages_of, "", MENDS);
+    let stages_of = json!([{"name": "licence", "command": "test -f LICENSE || { echo no licence file; exit 3; }"}, {"name": "shape", "command": "true"}]);
+    let workspace = staged(stages_of, MENDS);
     let document = workspace.run_json(
         0,
         &["--report", "junit=junit.xml", "--report", "markdown=report.md", "--report", "html=report.html"],
@@ -90,32 +86,28 @@ fn a_command_sends_work_back_that_no_judge_minded_until_it_passes() {
 
 #[test]
 fn a_stage_that_keeps_work_out_fails_it_even_where_an_evaluation_would_accept_it() {
-    let mission = "
-name: kept out
-agents:
-  worker: {run: [/bin/sh, work.sh]}
-  j: {run: [/bin/sh, '@agents/judge.sh', j], role: reviewer}
-settings: {maxAttempts: 1}
-stages: [{name: lint, command: 'exit 1'}]
-tasks: [{title: work, assignTo: worker}]
-";
-    let workspace = Workspace::with(mission);
-    workspace.write("work.sh", "echo done");
-    workspace.judge("j", &["SCORE: 90"]);
+    let mission = || {
+        Mission::new()
+            .key("stages", json!([{"name": "lint", "command": "exit 1"}]))
+            .worker("echo done")
+            .judge("j", &["SCORE: 90"])
+            .setting("maxAttempts", 1)
+            .tasks(["work"])
+    };
+    let workspace = mission().workspace();
     let document = workspace.run_json(3, &[]);
     task(&document, "work")["failure"]["message"].says(&["stage 'lint'"]);
     assert_eq!(workspace.calls("j"), 1);
     // A person who wants it otherwise says so.
-    let told = Workspace::with(&mission.replace("assignTo: worker", "assignTo: worker, onExhausted: accept"));
-    told.write("work.sh", "echo done");
-    told.judge("j", &["SCORE: 90"]);
+    let told = mission().change("work", |t| t.set("onExhausted", "accept")).workspace();
     let document = told.run_json(5, &[]);
     assert_eq!(standing(&document, "work"), ("done", "below-threshold"));
 }
 
 #[test]
 fn an_agent_judges_by_its_criteria_and_is_never_the_author() {
-    let workspace = staged("{name: legal, agent: j, criteria: Only free licences.}", "", "echo done");
+    let workspace =
+        staged(json!([{"name": "legal", "agent": "j", "criteria": "Only free licences."}]), "echo done");
     workspace.judge("j", &[&said("fail", "GPL"), &said("pass", "")]);
     let document = workspace.run_json(0, &[]);
     assert_eq!(verdicts(&document), [("fail", "stage"), ("pass", "")]);
@@ -127,14 +119,15 @@ fn an_agent_judges_by_its_criteria_and_is_never_the_author() {
     assert_eq!((&request["stage"], &request["name"]), (&json!("stages"), &json!("legal")));
     assert!(workspace.read("j/call.1/env").contains("QUORUM_PURPOSE=stage"));
 
-    let own = staged("{name: legal, agent: worker}", "", "touch touched");
+    let own = staged(json!([{"name": "legal", "agent": "worker"}]), "touch touched");
     own.refuses(&["Q0410", "own work", "'legal'"]);
 }
 
 #[test]
 fn a_stage_may_leave_it_to_a_person_who_speaks_for_that_stage_alone() {
-    let all = "{name: legal, agent: j}, {name: lint, command: 'echo n >> lint; test -e good'}";
-    let workspace = staged(all, ", maxAttempts: 1", "echo done");
+    let all =
+        json!([{"name": "legal", "agent": "j"}, {"name": "lint", "command": "echo n >> lint; test -e good"}]);
+    let workspace = staged(all, "echo done").tap(|m| m.change("work", |t| t.attempts(1)));
     workspace.judge("j", &[&said("refer", "two licences")]);
     let document = workspace.run_json(8, &[]);
     assert_eq!(standing(&document, "work").0, "awaiting_approval");
@@ -151,8 +144,8 @@ fn a_stage_may_leave_it_to_a_person_who_speaks_for_that_stage_alone() {
 
 #[test]
 fn a_person_can_be_a_stage() {
-    let workspace = staged("{name: client, agent: ada}", ", maxAttempts: 1", "echo done")
-        .tap_mission("agents:\n", "agents:\n  ada: {adapter: human}\n");
+    let workspace = staged(json!([{"name": "client", "agent": "ada"}]), "echo done")
+        .tap(|m| m.change("work", |t| t.attempts(1)).person("ada"));
     let document = workspace.run_json(8, &[]);
     document["approvals"][0]["message"].says(&["'client'", "ada"]);
     let id = only_approval(&workspace);
@@ -163,7 +156,7 @@ fn a_person_can_be_a_stage() {
 
 #[test]
 fn a_reply_that_says_nothing_is_asked_for_once_more_and_then_a_person_decides() {
-    let workspace = staged("{name: legal, agent: j}", "", "echo n >> acts");
+    let workspace = staged(json!([{"name": "legal", "agent": "j"}]), "echo n >> acts");
     workspace.judge("j", &["looks good to me", &said("pass", "")]);
     let document = workspace.run_json(0, &[]);
     assert_eq!(standing(&document, "work"), ("done", "clean"));
@@ -172,7 +165,7 @@ fn a_reply_that_says_nothing_is_asked_for_once_more_and_then_a_person_decides() 
     assert_eq!(in_vain.count(), 1);
     assert!(workspace.asked("j", 2).contains("could not be read"));
 
-    let never = staged("{name: legal, agent: j}", "", "echo n >> acts");
+    let never = staged(json!([{"name": "legal", "agent": "j"}]), "echo n >> acts");
     never.judge("j", &["looks good to me"]);
     let document = never.run_json(6, &[]);
     assert_eq!(standing(&document, "work").0, "awaiting_approval");
@@ -195,8 +188,8 @@ fn a_command_that_is_killed_says_nothing_about_the_work() {
         "echo n >> tried; no-such-linter .",
         r#"echo n >> tried; sh -c "kill -9 \$\$"; exit $?"#,
     ] {
-        let stage = format!("{{name: slow, command: '{command}', timeout: 300ms}}");
-        let workspace = staged(&stage, "", "echo n >> acts");
+        let stage = json!([{"name": "slow", "command": command, "timeout": "300ms"}]);
+        let workspace = staged(stage, "echo n >> acts");
         let document = workspace.run_json(6, &[]);
         assert_eq!(standing(&document, "work").0, "awaiting_approval", "{command}");
         assert_eq!(
@@ -213,8 +206,8 @@ fn a_command_that_is_killed_says_nothing_about_the_work() {
 
 #[test]
 fn without_judges_agents_are_withdrawn_and_commands_hold() {
-    let all = "{name: legal, agent: j}, {name: lint, command: 'test -e good'}";
-    let workspace = staged(all, ", maxAttempts: 1", "echo done");
+    let all = json!([{"name": "legal", "agent": "j"}, {"name": "lint", "command": "test -e good"}]);
+    let workspace = staged(all, "echo done").tap(|m| m.change("work", |t| t.attempts(1)));
     workspace.judge("j", &[&said("pass", "")]);
     let document = workspace.run_json(3, &["--no-eval"]);
     assert_eq!(stages(&document), pairs([("legal", "skip"), ("lint", "fail")]));
@@ -229,8 +222,11 @@ fn without_judges_agents_are_withdrawn_and_commands_hold() {
 
 #[test]
 fn a_judge_that_is_out_when_reviews_are_switched_off_is_called_off() {
-    let workspace = staged("{name: legal, agent: slow}, {name: lint, command: 'true'}", "", "echo n >> acts")
-        .tap_mission("agents:\n", "agents:\n  slow: {run: 'echo n >> asked; sleep 60'}\n");
+    let workspace = staged(
+        json!([{"name": "legal", "agent": "slow"}, {"name": "lint", "command": "true"}]),
+        "echo n >> acts",
+    )
+    .tap(|m| m.agent("slow", "echo n >> asked; sleep 60"));
     let running = workspace.start(&["run", "mission.yaml", "--json"]);
     wait_for_file(&workspace.path("asked"));
     running.signal(Signal::INT);
@@ -243,8 +239,11 @@ fn a_judge_that_is_out_when_reviews_are_switched_off_is_called_off() {
 
 #[test]
 fn a_run_killed_in_the_middle_of_a_stage_runs_that_stage_again_and_nothing_else() {
-    let all = "{name: quick, command: 'echo n >> quick'}, {name: slow, command: 'echo n >> slow; test -e go || sleep 60'}";
-    let workspace = staged(all, "", "echo n >> acts");
+    let all = json!([
+        {"name": "quick", "command": "echo n >> quick"},
+        {"name": "slow", "command": "echo n >> slow; test -e go || sleep 60"},
+    ]);
+    let workspace = staged(all, "echo n >> acts");
     let running = workspace.start(&["run", "mission.yaml", "--json"]);
     wait_for_file(&workspace.path("slow"));
     let during = workspace.status();
@@ -258,10 +257,8 @@ fn a_run_killed_in_the_middle_of_a_stage_runs_that_stage_again_and_nothing_else(
     let count = |name: &str| workspace.lines(name).len();
     assert_eq!((count("acts"), count("quick"), count("slow")), (1, 1, 2));
 
-    let asked = staged("{name: legal, agent: slow}", "", "echo n >> acts").tap_mission(
-        "agents:\n",
-        "agents:\n  slow: {run: 'echo n >> asked; test -e go || sleep 60; cat go'}\n",
-    );
+    let asked = staged(json!([{"name": "legal", "agent": "slow"}]), "echo n >> acts")
+        .tap(|m| m.agent("slow", "echo n >> asked; test -e go || sleep 60; cat go"));
     let running = asked.start(&["run", "mission.yaml", "--json"]);
     wait_for_file(&asked.path("asked"));
     running.signal(Signal::KILL);
@@ -275,17 +272,11 @@ fn a_run_killed_in_the_middle_of_a_stage_runs_that_stage_again_and_nothing_else(
 #[test]
 fn a_command_has_a_clean_environment_and_the_request_in_a_file() {
     let check = "test -z \"$SECRET\" && test \"$QUORUM_STAGE\" = own && test \"$QUORUM_TASK\" = work && cp \"$QUORUM_REVIEW_FILE\" seen";
-    let workspace = Workspace::with(
-        "
-name: own stage
-agents: {worker: {run: echo the answer}}
-stages: [{name: all, command: 'echo n >> order'}]
-tasks:
-  - title: work
-    stages: [{name: own, command: CHECK}]
-",
-    )
-    .tap_mission("CHECK", &json!(check).to_string());
+    let workspace = Mission::new()
+        .key("stages", json!([{"name": "all", "command": "echo n >> order"}]))
+        .worker("echo the answer")
+        .task("work", |t| t.set("stages", json!([{"name": "own", "command": check}])))
+        .workspace();
     let run = workspace.quorum_with(&[("SECRET", "x")], &["run", "mission.yaml", "--json"]);
     let document = run.exits(0).json();
     assert_eq!(stages(&document), pairs([("all", "pass"), ("own", "pass")]));
@@ -296,7 +287,8 @@ tasks:
 
 #[test]
 fn the_plan_names_the_stages_in_their_order() {
-    let workspace = staged("{name: legal, agent: j}, {name: lint, command: make lint}", "", "true");
+    let workspace =
+        staged(json!([{"name": "legal", "agent": "j"}, {"name": "lint", "command": "make lint"}]), "true");
     let plan = workspace.quorum(&["plan", "mission.yaml", "--json"]).exits(0).json();
     let rows: Vec<_> = plan["tasks"][0]["stages"]
         .as_array()
@@ -313,18 +305,19 @@ fn the_plan_names_the_stages_in_their_order() {
 #[test]
 fn what_a_stage_lacks_is_said_with_its_place_before_anything_starts() {
     let wrong = [
-        ("{name: a}", "Q0202"),
-        ("{name: a, agent: j, command: x}", "Q0206"),
-        ("{name: a, command: x, criteria: y}", "Q0206"),
-        ("{name: a, agent: nobody}", "Q0302"),
-        ("{name: a, command: x}, {name: a, command: y}", "Q0209"),
-        ("{command: x}", "Q0202"),
+        (json!([{"name": "a"}]), "Q0202"),
+        (json!([{"name": "a", "agent": "j", "command": "x"}]), "Q0206"),
+        (json!([{"name": "a", "command": "x", "criteria": "y"}]), "Q0206"),
+        (json!([{"name": "a", "agent": "nobody"}]), "Q0302"),
+        (json!([{"name": "a", "command": "x"}, {"name": "a", "command": "y"}]), "Q0209"),
+        (json!([{"command": "x"}]), "Q0202"),
     ];
     for (stage, code) in wrong {
-        let workspace = staged(stage, "", "touch touched");
+        let workspace = staged(stage, "touch touched");
         workspace.refuses(&[code, "mission.yaml:"]);
     }
-    let twice = staged("{name: a, command: x}", ", stages: [{name: a, command: y}]", "touch touched");
+    let twice = staged(json!([{"name": "a", "command": "x"}]), "touch touched")
+        .tap(|m| m.change("work", |t| t.set("stages", json!([{"name": "a", "command": "y"}]))));
     twice.quorum(&["run", "mission.yaml"]).exits(2).says(&["Q0209"]);
 }
 

@@ -81,10 +81,11 @@ fn a_word_of_progress_is_a_sign_of_life() {
             "for n in 1 2 3 4 5 6 7 8 9 10 11 12; do {quorum} progress \"$n\"; sleep 0.2; done; echo worked\n"
         ),
     );
-    workspace.mission(
-        "name: lively\nagents: {worker: {run: [/bin/sh, worker.sh]}}\n\
-         settings: {evaluate: false}\ntasks: [{title: work, staleThreshold: 1s}]\n",
-    );
+    Mission::new()
+        .agent_with("worker", json!({"run": ["/bin/sh", "worker.sh"]}))
+        .setting("evaluate", false)
+        .task("work", |t| t.set("staleThreshold", "1s"))
+        .write(&workspace);
     let document = workspace.run_json(0, &[]);
     assert_eq!(attempts(&document, "work"), ["execute"]);
 }

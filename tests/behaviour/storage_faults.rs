@@ -288,15 +288,14 @@ fn interrupted_in_judgement(result: bool) -> Workspace {
     } else {
         "echo the true words"
     };
-    let workspace = Workspace::with(&format!(
-        "
-name: judged later
-agents:
-  worker: {{run: '{said}; echo x >> log'}}
-  judge: {{run: 'echo > asked; while [ ! -e go ]; do sleep 0.02; done; cat >> seen; echo SCORE: 90', role: reviewer}}
-tasks: [{{title: work, assignTo: worker}}]
-"
-    ));
+    let workspace = Mission::new()
+        .worker(format!("{said}; echo x >> log"))
+        .reviewer(
+            "judge",
+            "echo > asked; while [ ! -e go ]; do sleep 0.02; done; cat >> seen; echo SCORE: 90",
+        )
+        .tasks(["work"])
+        .workspace();
     let running = workspace.start(&["run", "mission.yaml", "--run-id", "r1"]);
     wait_for_file(&workspace.path("asked"));
     running.signal(Signal::INT);

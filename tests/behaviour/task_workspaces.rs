@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::{Mission, Workspace, standing};
+use crate::support::{Mission, standing};
 
 #[test]
 fn checks_stages_and_reviewers_find_a_workspace_that_no_process_has_made() {
@@ -27,16 +27,12 @@ fn checks_stages_and_reviewers_find_a_workspace_that_no_process_has_made() {
 #[test]
 fn whoever_is_asked_outside_of_a_session_finds_the_workspace_as_well() {
     let judge = r#"printf '{"scores": {"depth": {"score": 4, "reasoning": "r"}}, "findings": []}'"#;
-    let workspace = Workspace::with(&format!(
-        "
-name: nothing has run yet
-workspace: not/yet/there
-agents:
-  w: {{adapter: echo}}
-  judge: {{run: {judge:?}, role: reviewer}}
-tasks: [{{title: t, assignTo: w}}]
-"
-    ));
+    let workspace = Mission::new()
+        .key("workspace", "not/yet/there")
+        .agent_with("w", json!({"adapter": "echo"}))
+        .reviewer("judge", judge)
+        .tasks(["t"])
+        .workspace();
     let row = json!({
         "source": "mine", "group": "a", "dims": ["depth"], "scale": [1, 5],
         "meanings": {"depth": "It goes beneath the surface."},

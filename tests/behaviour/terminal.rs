@@ -1,17 +1,23 @@
 //! What a person meets at a terminal: questions, colours, the live area; and what a script meets instead.
 
+use serde_json::json;
+
 use crate::support::{Finished, Mission, Says, Seen, Workspace, at_terminal};
 
-const TWO: &str = "
-name: two
-agents: {a: {run: 'true'}, b: {run: 'echo no such file >&2; echo it is broken >&2; exit 3'}}
-tasks:
-  - {title: fine, assignTo: a, review: none}
-  - {title: broken, assignTo: b, maxAttempts: 1}
-  - {title: later, assignTo: a, dependsOn: [fine], review: none}
-qualityGates:
-  - {name: shut, afterTasks: [broken], blocksTasks: [later], requireAllPassed: true}
-";
+fn two() -> Mission {
+    Mission::new()
+        .key(
+            "qualityGates",
+            json!([
+                {"name": "shut", "afterTasks": ["broken"], "blocksTasks": ["later"], "requireAllPassed": true}
+            ]),
+        )
+        .agent("a", "true")
+        .agent("b", "echo no such file >&2; echo it is broken >&2; exit 3")
+        .task("fine", |t| t.unreviewed())
+        .task("broken", |t| t.by("b").attempts(1))
+        .task("later", |t| t.needs("fine").unreviewed())
+}
 
 /// At a terminal with these variables; `typed` is answered.
 fn person(workspace: &Workspace, variables: &[(&str, &str)], typed: &str, arguments: &[&str]) -> Seen {
@@ -22,7 +28,7 @@ fn person(workspace: &Workspace, variables: &[(&str, &str)], typed: &str, argume
 
 /// A run that is not finished, because its gate failed.
 fn stuck() -> Workspace {
-    let workspace = Workspace::with(TWO);
+    let workspace = two().workspace();
     workspace.quorum(&["run", "--run-id", "r1"]).exits(3);
     workspace
 }
@@ -127,7 +133,7 @@ fn a_terminal_gets_what_it_can_show() {
         (&[("CI", "true")], &[], true, false),
         (&[], &["--progress", "plain"], true, false),
     ] {
-        let workspace = Workspace::with(TWO);
+        let workspace = two().workspace();
         let seen = person(&workspace, variables, "", &[&["run"], flags].concat()).exits(3);
         let seen = seen.shows(&["DONE", "fine", "FAIL", "exit 3 (task_failed), also gate_failed"]);
         let case = format!("{variables:?} {flags:?}\n{}", seen.text.escape_debug());
@@ -141,7 +147,7 @@ fn a_terminal_gets_what_it_can_show() {
 
 #[test]
 fn colour_can_be_forced_on_a_pipe() {
-    let workspace = Workspace::with(TWO);
+    let workspace = two().workspace();
     workspace.quorum(&["run"]).exits(3);
     let status = |variables: &[(&str, &str)], flags: &[&str]| -> Finished {
         workspace.quorum_with(variables, &[&["status"], flags].concat()).exits(0)
@@ -154,7 +160,7 @@ fn colour_can_be_forced_on_a_pipe() {
 
 #[test]
 fn symbols_are_ascii_where_the_locale_is() {
-    let workspace = Workspace::with(TWO);
+    let workspace = two().workspace();
     for flags in [&["run"][..], &["status"], &["plan"], &["metrics"], &["explain"], &["runs"]] {
         let printed = workspace.quorum_with(&[("LANG", "C")], flags);
         let text = format!("{}{}", printed.stdout, printed.stderr);
@@ -164,7 +170,7 @@ fn symbols_are_ascii_where_the_locale_is() {
 
 #[test]
 fn verbose_says_who_and_how_and_quiet_only_what_failed() {
-    let workspace = Workspace::with(TWO);
+    let workspace = two().workspace();
     let verbose = workspace.quorum(&["run", "--verbose"]).exits(3).stderr;
     verbose.says(&["RUN [   0.0s] a  agent at /", "fine  process ", "fine  turn 1: finished in "]);
     verbose.says(&["broken  turn 1: exit 3 in ", " | it is broken\n"]);
@@ -177,7 +183,7 @@ fn verbose_says_who_and_how_and_quiet_only_what_failed() {
 
 #[test]
 fn switches_of_the_environment_are_written_as_people_write_them() {
-    let workspace = Workspace::with(TWO);
+    let workspace = two().workspace();
     let failed = |value: &str| {
         workspace.quorum_with(
             &[("QUORUM_FRESH", "1"), ("QUORUM_QUIET", value), ("QUORUM_ALLOW", "task_failed,gate_failed")],

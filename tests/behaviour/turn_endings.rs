@@ -8,7 +8,7 @@ use wiremock::matchers::method;
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
 use crate::support::model::Model;
-use crate::support::{Finished, Says, Workspace, attempts, standing, task};
+use crate::support::{Finished, Mission, Says, Workspace, attempts, standing, task};
 
 /// Runs the mission, with keys that are none.
 fn run(workspace: &Workspace) -> Finished {
@@ -507,12 +507,12 @@ fn false_green_52_a_judge_with_tools_whose_last_reply_is_cut_gives_no_verdict() 
     let model = Model::new(|_| {
         ResponseTemplate::new(200).set_body_json(ended("openai", "SCORE: 95", Some("length")))
     });
-    let workspace = Workspace::with(&format!(
-        "name: m\nagents: {{w: {{run: echo x > f}}, j: {{adapter: openai, baseUrl: '{}', model: m, role: reviewer}}}}\n\
-         tasks: [{{title: t, assignTo: w, maxAttempts: 2, targetFiles: [f], review: required}}]\n",
-        model.base()
-    ))
-    .at_scale("0.001");
+    let workspace = Mission::new()
+        .agent("w", "echo x > f")
+        .model("j", &model, json!({"role": "reviewer"}))
+        .task("t", |t| t.attempts(2).files(["f"]).set("review", "required"))
+        .workspace()
+        .at_scale("0.001");
     let document = run(&workspace).exits(6).json();
     assert_eq!(attempts(&document, "t"), ["execute"]);
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::events::{is, on_record};
 use crate::support::journal;
-use crate::support::{Workspace, attempts, standing, task, wait_for};
+use crate::support::{Mission, Workspace, attempts, standing, task, wait_for};
 
 /// A shell that says this once and works from then on.
 fn once(said: &str) -> String {
@@ -82,12 +82,16 @@ fn what_the_session_may_not_wait_for_ends_it_resumable_with_the_time() {
 #[test]
 fn a_task_that_waits_holds_no_slot() {
     let worker = once(&limit("You're out of extra usage · resets in 3 hours"));
-    let yaml = format!(
-        "name: m\nagents: {{w: {{run: {}}}, v: {{run: ['/bin/sh', '-c', 'echo fine']}}}}\nsettings: {{evaluate: false, concurrency: 1, maxWindowWait: 1h}}\n\
-         tasks:\n  - {{title: t, assignTo: w, priority: 5}}\n  - {{title: other, assignTo: v}}\n",
-        json!(["/bin/sh", "-c", worker])
-    );
-    let document = Workspace::with(&yaml).run_json(7, &[]);
+    let document = Mission::new()
+        .agent_with("w", json!({"run": ["/bin/sh", "-c", worker]}))
+        .agent_with("v", json!({"run": ["/bin/sh", "-c", "echo fine"]}))
+        .setting("evaluate", false)
+        .setting("concurrency", 1)
+        .setting("maxWindowWait", "1h")
+        .task("t", |t| t.set("priority", 5))
+        .task("other", |t| t.by("v"))
+        .workspace()
+        .run_json(7, &[]);
     assert_eq!(standing(&document, "other").0, "done");
     assert_eq!(standing(&document, "t").0, "pending");
 }
@@ -130,22 +134,24 @@ fn a_window_counts_from_the_end_of_its_turn_whichever_session_reads_it() {
 }
 
 /// Work whose judge meets a limit the first time that it is asked.
-fn judged(wait: &str) -> Workspace {
+fn judged() -> Workspace {
     let limit = limit("You've hit your weekly limit · resets in 30 minutes");
     let judge = format!(
         "echo x >> ../asked; if [ $(wc -l < ../asked) = 1 ]; then echo '{}'; exit 1; fi; echo 'SCORE: 90'",
         limit.replace('\'', "'\\''")
     );
-    Workspace::with(&format!(
-        "name: m\nworkspace: work\nagents: {{w: {{run: ['/bin/sh', '-c', 'echo done']}}, j: {{run: {}, role: reviewer}}}}\nsettings: {{maxAttempts: 1{wait}}}\n\
-         tasks: [{{title: t, assignTo: w, review: required}}]\n",
-        json!(["/bin/sh", "-c", judge])
-    ))
+    Mission::new()
+        .key("workspace", "work")
+        .agent_with("w", json!({"run": ["/bin/sh", "-c", "echo done"]}))
+        .agent_with("j", json!({"run": ["/bin/sh", "-c", judge], "role": "reviewer"}))
+        .setting("maxAttempts", 1)
+        .task("t", |t| t.set("review", "required"))
+        .workspace()
 }
 
 #[test]
 fn the_window_of_a_judge_outlives_a_kill() {
-    let workspace = judged("");
+    let workspace = judged();
     let running = workspace.start(&["run", "mission.yaml", "--run-id", "r"]);
     wait_for("the window", || on_record(&workspace, "task:window") == 1);
     running.kill();
@@ -159,7 +165,7 @@ fn the_window_of_a_judge_outlives_a_kill() {
 
 #[test]
 fn a_judge_that_meets_a_limit_is_asked_again_and_is_no_fault() {
-    let workspace = judged("").at_scale("0.0005");
+    let workspace = judged().at_scale("0.0005");
     let document = workspace.run_json(0, &[]);
     assert_eq!(standing(&document, "t"), ("done", "clean"));
     assert_eq!(
@@ -168,7 +174,7 @@ fn a_judge_that_meets_a_limit_is_asked_again_and_is_no_fault() {
     );
     assert_eq!(workspace.lines("asked").len(), 2);
 
-    let workspace = judged(", maxWindowWait: 10m");
+    let workspace = judged().tap(|m| m.setting("maxWindowWait", "10m"));
     let document = workspace.run_json(7, &[]);
     assert_eq!(document["counts"]["indeterminate"], 0);
     assert_eq!((windows(&document).len(), attempts(&document, "t")), (1, vec!["execute"]));

@@ -7,25 +7,22 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::support::events::is;
-use crate::support::{Says, Workspace, attempts, standing, task, wait_for_file};
+use crate::support::{Keys, Mission, Says, Workspace, attempts, standing, task, wait_for_file};
 
 /// One worker, whose script is `work.sh`, and criteria.
-fn workspace(criteria: &[&str], keys: &str, script: &str) -> Workspace {
-    let workspace = Workspace::with(&format!(
-        "
-name: verified
-agents:
-  worker: {{run: [/bin/sh, work.sh]}}
-tasks:
-  - title: guide
-    assignTo: worker
-    acceptance: {}
-    verification: {{grader: heuristic{keys}}}
-",
-        json!(criteria)
-    ));
+fn workspace(criteria: &[&str], script: &str) -> Workspace {
+    let workspace = Mission::new()
+        .agent_with("worker", json!({"run": ["/bin/sh", "work.sh"]}))
+        .task("guide", |t| t.set("acceptance", criteria).set("verification", json!({"grader": "heuristic"})))
+        .workspace();
     workspace.write("work.sh", script);
     workspace
+}
+
+/// The same with more keys of its verification.
+fn verified(mission: Mission, keys: &str) -> Mission {
+    let keys = Keys::from(format!("grader: heuristic, {keys}")).value();
+    mission.change("guide", |t| t.set("verification", keys))
 }
 
 fn reviewed(workspace: &Workspace, code: i32, arguments: &[&str]) -> Value {
@@ -47,7 +44,7 @@ fn work_that_meets_its_criteria_is_clean_and_says_what_was_checked() {
         "the output contains `wrote the guide`",
     ];
     let script = "echo 'quorum run mission.yaml' > guide.md; echo wrote the guide";
-    let workspace = workspace(&criteria, "", script);
+    let workspace = workspace(&criteria, script);
     let document = workspace.run_json(0, &["--report", "junit=junit.xml", "--report", "markdown=report.md"]);
     let done = task(&document, "guide");
     assert_eq!((&done["qualityFlag"], &done["points"]), (&json!("clean"), &json!(100.0)));
@@ -81,7 +78,7 @@ fn work_that_meets_its_criteria_is_clean_and_says_what_was_checked() {
 fn work_goes_back_with_what_was_seen_until_it_meets_its_criteria() {
     let script = "cat > prompt.$QUORUM_ATTEMPT; [ $QUORUM_ATTEMPT = 1 ] || echo done > guide.md";
     let criteria = ["`guide.md` exists", "`cat guide.md` passes"];
-    let workspace = workspace(&criteria, "", script);
+    let workspace = workspace(&criteria, script);
     let document = workspace.run_json(0, &[]);
     assert_eq!(attempts(&document, "guide"), ["execute", "fix"]);
     let first = &task(&document, "guide")["attempts"][0];
@@ -97,7 +94,7 @@ fn work_goes_back_with_what_was_seen_until_it_meets_its_criteria() {
 
 #[test]
 fn work_that_never_meets_its_criteria_is_failed() {
-    let workspace = workspace(&["`guide.md` contains `hello`"], "", "echo n >> log; echo bye > guide.md");
+    let workspace = workspace(&["`guide.md` contains `hello`"], "echo n >> log; echo bye > guide.md");
     let document = workspace.run_json(3, &["--max-attempts", "2", "--report", "junit=junit.xml"]);
     assert_eq!(standing(&document, "guide").0, "failed");
     assert_eq!(task(&document, "guide")["failure"]["mode"], "quality");
@@ -106,7 +103,7 @@ fn work_that_never_meets_its_criteria_is_failed() {
 
 #[test]
 fn the_same_work_twice_is_no_progress() {
-    let workspace = workspace(&["`guide.md` contains `hello`"], "", "echo n >> log; echo bye > guide.md");
+    let workspace = workspace(&["`guide.md` contains `hello`"], "echo n >> log; echo bye > guide.md");
     let document = workspace.run_json(3, &[]);
     assert_eq!(workspace.lines("log").len(), 2);
     task(&document, "guide")["failure"]["message"].clone().says(&["no progress"]);
@@ -114,7 +111,7 @@ fn the_same_work_twice_is_no_progress() {
 
 #[test]
 fn what_cannot_be_checked_waits_for_a_person() {
-    let workspace = workspace(&["It reads well", "`guide.md` exists"], "", "echo x > guide.md");
+    let workspace = workspace(&["It reads well", "`guide.md` exists"], "echo x > guide.md");
     let document = workspace.run_json(8, &[]);
     let waiting = task(&document, "guide");
     assert_eq!(waiting["status"], "awaiting_approval");
@@ -124,7 +121,7 @@ fn what_cannot_be_checked_waits_for_a_person() {
     let status = workspace.status();
     assert_eq!(task(&status, "guide")["qualityFlag"], "clean");
     // With less confidence asked for, the rest decides.
-    let lenient = workspace.tap_mission("heuristic", "heuristic, minConfidence: 0.5, threshold: 50/100");
+    let lenient = workspace.tap(|m| verified(m, "minConfidence: 0.5, threshold: 50/100"));
     let document = lenient.run_json(0, &[]);
     assert_eq!(task(&document, "guide")["reviews"][0]["confidence"], 0.5);
 }
@@ -133,7 +130,7 @@ fn what_cannot_be_checked_waits_for_a_person() {
 fn lost_evidence_is_nobodys_verdict() {
     // The criterion's own command takes away what the work said.
     let criteria = ["`rm -f .polpo/runs/*/@spool/*.out` passes", "the output contains `hello`"];
-    let workspace = workspace(&criteria, "", "echo hello");
+    let workspace = workspace(&criteria, "echo hello");
     let document = workspace.run_json(6, &[]);
     assert_eq!(task(&document, "guide")["attempts"][0]["cause"], "gate-error");
     let failed = workspace.events().into_iter().filter(|event| is(event, "work:ended grade failed"));
@@ -143,8 +140,8 @@ fn lost_evidence_is_nobodys_verdict() {
 #[test]
 fn a_run_killed_while_it_verifies_checks_again() {
     let command = "`echo $$ >> pids; [ -e go ] || sleep 60` passes";
-    let workspace = workspace(&[command], "", "echo n >> log")
-        .tap_mission("    acceptance:", "    baseline: false\n    acceptance:");
+    let workspace =
+        workspace(&[command], "echo n >> log").tap(|m| m.change("guide", |t| t.set("baseline", false)));
     let running = workspace.start(&["run", "mission.yaml", "--json"]);
     wait_for_file(&workspace.path("pids"));
     running.signal(Signal::KILL);
@@ -161,7 +158,7 @@ fn commands_get_a_clean_environment_and_only_the_criteria_name_them() {
     let criteria = ["`test -z \"$SECRET\" && test \"$QUORUM_TASK\" = guide` passes", "`claims.md` exists"];
     // Words of the work that look like criteria run nothing.
     let script = "echo '`touch ran` passes' | tee claims.md";
-    let workspace = workspace(&criteria, "", script);
+    let workspace = workspace(&criteria, script);
     // The shell's quotes are not those of a criterion.
     let run = workspace.quorum_with(&[("SECRET", "x")], &["run", "mission.yaml", "--json"]);
     run.exits(0);
@@ -170,9 +167,9 @@ fn commands_get_a_clean_environment_and_only_the_criteria_name_them() {
 
 #[test]
 fn a_grader_that_goes_by_facts_needs_criteria_and_no_rubric() {
-    let rubric = workspace(&["`a` exists"], ", rubric: default-task", "true");
+    let rubric = workspace(&["`a` exists"], "true").tap(|m| verified(m, "rubric: default-task"));
     rubric.quorum(&["run", "mission.yaml"]).exits(2).says(&["a heuristic grader grades by no rubric"]);
-    let alone = workspace(&["`a` exists"], "", "true").tap_mission("acceptance", "x-acceptance");
+    let alone = workspace(&["`a` exists"], "true").tap(|m| m.change("guide", |t| t.without("acceptance")));
     alone.quorum(&["run", "mission.yaml"]).exits(2).says(&["needs `acceptance`"]);
     for workspace in [rubric, alone] {
         assert!(!workspace.exists(".polpo/runs"));
@@ -182,12 +179,12 @@ fn a_grader_that_goes_by_facts_needs_criteria_and_no_rubric() {
 #[test]
 fn what_the_facts_cannot_tell_goes_where_the_mission_says() {
     let unclear = |on_refer| {
-        workspace(&["it is beautiful"], on_refer, "true")
-            .tap_mission("title: guide", "title: guide\n    maxAttempts: 1")
+        workspace(&["it is beautiful"], "true")
+            .tap(|m| verified(m, on_refer).change("guide", |t| t.attempts(1)))
     };
-    let document = unclear(", onRefer: rework").run_json(3, &[]);
+    let document = unclear("onRefer: rework").run_json(3, &[]);
     assert_eq!(standing(&document, "guide"), ("failed", ""));
-    let document = unclear(", onRefer: pass").run_json(5, &[]);
+    let document = unclear("onRefer: pass").run_json(5, &[]);
     assert_eq!(standing(&document, "guide"), ("done", "unverified"));
 }
 

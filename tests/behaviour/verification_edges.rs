@@ -2,42 +2,30 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Has, Says, Workspace, attempts, junit, standing, task};
+use crate::support::{Has, Mission, Says, Workspace, attempts, junit, standing, task};
 
 /// A guide that the scripted judge `editor` verifies; what `onFail` names, and keys of the verification.
-fn guide(fail: &str, keys: &str, replies: &[Value]) -> Workspace {
-    let workspace = Workspace::with(&format!(
-        "
-name: guided
-agents:
-  writer: {{run: [/bin/sh, write.sh]}}
-  editor: {{run: [/bin/sh, '@agents/judge.sh', editor]}}
-rubrics:
-  usable:
-    criteria:
-      - {{name: example, weight: 0.6, grade: binary, required: true}}
-      - {{name: short, weight: 0.4, grade: binary}}
-tasks:
-  - {{title: guide, assignTo: writer, description: Write the guide., targetFiles: [guide.md]}}
-  - title: verify
-    type: verification
-    assignTo: editor
-    description: Is it usable?
-    dependsOn: [guide]
-    acceptance: [there is an example]
-    verification: {{rubric: usable, threshold: 70}}
-    onPass: publish
-    onFail: {fail}
-    onRefer: ask
-    {keys}
-  - {{title: publish, assignTo: writer}}
-  - {{title: announce, assignTo: writer, dependsOn: [publish]}}
-  - {{title: repair, assignTo: writer}}
-  - {{title: ask, assignTo: writer}}
-qualityGates:
-  - {{name: out, afterTasks: [publish], blocksTasks: [announce]}}
-"
-    ));
+fn guide(fail: &str, keys: Value, replies: &[Value]) -> Workspace {
+    let usable = json!([
+        {"name": "example", "weight": 0.6, "grade": "binary", "required": true},
+        {"name": "short", "weight": 0.4, "grade": "binary"},
+    ]);
+    let verify = json!({
+        "type": "verification", "description": "Is it usable?", "acceptance": ["there is an example"],
+        "verification": {"rubric": "usable", "threshold": 70},
+        "onPass": "publish", "onFail": fail, "onRefer": "ask",
+    });
+    let workspace = Mission::new()
+        .key("rubrics", json!({"usable": {"criteria": usable}}))
+        .key("qualityGates", json!([{"name": "out", "afterTasks": ["publish"], "blocksTasks": ["announce"]}]))
+        .agent_with("writer", json!({"run": ["/bin/sh", "write.sh"]}))
+        .answerer("editor", &[])
+        .task("guide", |t| t.set("description", "Write the guide.").files(["guide.md"]))
+        .task("verify", |t| t.by("editor").needs("guide").with(verify).with(keys))
+        .tasks(["publish"])
+        .task("announce", |t| t.needs("publish"))
+        .tasks(["repair", "ask"])
+        .workspace();
     workspace.write(
         "write.sh",
         "cat > \"prompt.$QUORUM_TASK.$QUORUM_ATTEMPT\"\necho \"$QUORUM_TASK $QUORUM_ATTEMPT\" >> log\n[ $QUORUM_TASK != guide ] || echo \"$QUORUM_TASK $QUORUM_ATTEMPT\" > guide.md\necho 'the text of the guide'\n",
@@ -68,7 +56,7 @@ fn a_verdict_chooses_what_follows_and_the_rest_leaves_the_run() {
         (graded(1, "pass", 0.2), "onRefer", vec!["publish", "announce", "repair"]),
     ];
     for (reply, edge, left) in table {
-        let workspace = guide("repair", "", &[reply]);
+        let workspace = guide("repair", json!({}), &[reply]);
         let reports =
             ["--report", "junit=junit.xml", "--report", "markdown=report.md", "--report", "html=r.html"];
         let document = workspace.run_json(0, &reports);
@@ -99,7 +87,7 @@ fn a_verdict_chooses_what_follows_and_the_rest_leaves_the_run() {
 
 #[test]
 fn the_judge_sees_the_work_it_judges_and_what_follows_is_told_the_verdict() {
-    let workspace = guide("repair", "", &[graded(0, "fail", 0.9)]);
+    let workspace = guide("repair", json!({}), &[graded(0, "fail", 0.9)]);
     workspace.run_json(0, &[]);
     workspace.asked("editor", 1).says(&[
         "Is it usable?",
@@ -118,7 +106,7 @@ fn the_judge_sees_the_work_it_judges_and_what_follows_is_told_the_verdict() {
 #[test]
 fn failed_work_is_done_again_with_what_was_found_until_it_passes() {
     let replies = [graded(0, "fail", 0.9), graded(1, "pass", 0.9)];
-    let workspace = guide("guide", "", &replies);
+    let workspace = guide("guide", json!({}), &replies);
     let document = workspace.run_json(0, &[]);
     assert_eq!(attempts(&document, "guide"), ["execute", "execute"]);
     let verdicts: Vec<_> = task(&document, "verify")["attempts"]
@@ -142,7 +130,7 @@ fn failed_work_is_done_again_with_what_was_found_until_it_passes() {
 
 #[test]
 fn the_visits_are_bounded_and_what_is_left_says_so() {
-    let workspace = guide("guide", "maxVisits: 2", &[graded(0, "fail", 0.9)]);
+    let workspace = guide("guide", json!({"maxVisits": 2}), &[graded(0, "fail", 0.9)]);
     let document = workspace.run_json(3, &[]);
     let verify = task(&document, "verify");
     assert_eq!(verify["status"], "failed");
@@ -159,7 +147,7 @@ fn the_visits_are_bounded_and_what_is_left_says_so() {
 
 #[test]
 fn a_judge_that_says_nothing_chooses_nothing() {
-    let workspace = guide("repair", "", &[json!("I like it")]);
+    let workspace = guide("repair", json!({}), &[json!("I like it")]);
     let document = workspace.run_json(6, &[]);
     assert_eq!(task(&document, "verify")["status"], "awaiting_approval");
     assert_eq!(document["counts"]["notTaken"], 0);
@@ -171,10 +159,8 @@ fn a_judge_that_says_nothing_chooses_nothing() {
 
 #[test]
 fn a_runner_that_dies_while_the_judge_thinks_asks_it_again_and_repeats_no_work() {
-    let workspace = guide("guide", "", &[graded(1, "pass", 0.9)]);
-    let mission = workspace.read("mission.yaml");
-    let editor = mission.lines().find(|line| line.contains("editor: {run")).unwrap();
-    let workspace = workspace.tap_mission(editor, "  editor: {run: [/bin/sh, slow.sh]}");
+    let workspace = guide("guide", json!({}), &[graded(1, "pass", 0.9)]);
+    let workspace = workspace.tap(|m| m.agent_with("editor", json!({"run": ["/bin/sh", "slow.sh"]})));
     workspace
         .write("slow.sh", "cat > /dev/null; echo x >> calls; [ -e go ] || sleep 100; cat editor/reply.1\n");
     workspace.kill_at(&["run", "mission.yaml", "--json"], "calls");
@@ -189,7 +175,7 @@ fn a_runner_that_dies_while_the_judge_thinks_asks_it_again_and_repeats_no_work()
 
 #[test]
 fn switched_off_reviews_take_the_pass_unreviewed() {
-    let workspace = guide("repair", "", &[graded(0, "fail", 0.9)]);
+    let workspace = guide("repair", json!({}), &[graded(0, "fail", 0.9)]);
     let document = workspace.run_json(0, &["--no-eval"]);
     assert_eq!(standing(&document, "verify"), ("done", "unreviewed"));
     assert_eq!(workspace.calls("editor"), 0);
@@ -197,27 +183,18 @@ fn switched_off_reviews_take_the_pass_unreviewed() {
 
 #[test]
 fn facts_and_checks_decide_without_any_judge() {
+    let work = "echo $QUORUM_ATTEMPT >> work.md; [ $QUORUM_ATTEMPT = 1 ] || echo good >> work.md";
     for decides in [
-        "acceptance: ['`grep -q good work.md` passes']\n    verification: {grader: heuristic}",
-        "expectations: [{type: script, command: 'grep -q good work.md'}]",
+        json!({"acceptance": ["`grep -q good work.md` passes"], "verification": {"grader": "heuristic"}}),
+        json!({"expectations": [{"type": "script", "command": "grep -q good work.md"}]}),
     ] {
-        let workspace = Workspace::with(&format!(
-            "
-name: facts
-agents: {{w: {{run: 'echo $QUORUM_ATTEMPT >> work.md; [ $QUORUM_ATTEMPT = 1 ] || echo good >> work.md', input: none}}}}
-tasks:
-  - {{title: work}}
-  - title: verify
-    type: verification
-    dependsOn: [work]
-    {decides}
-    onPass: ship
-    onFail: work
-    onRefer: ask
-  - {{title: ship}}
-  - {{title: ask}}
-"
-        ));
+        let edges = json!({"type": "verification", "onPass": "ship", "onFail": "work", "onRefer": "ask"});
+        let workspace = Mission::new()
+            .agent_with("w", json!({"run": work, "input": "none"}))
+            .tasks(["work"])
+            .task("verify", |t| t.without("assignTo").needs("work").with(edges).with(decides.clone()))
+            .tasks(["ship", "ask"])
+            .workspace();
         let document = workspace.run_json(0, &[]);
         assert_eq!(attempts(&document, "work"), ["execute", "execute"], "{decides}");
         assert_eq!(task(&document, "ask")["status"], "notTaken");
@@ -226,7 +203,7 @@ tasks:
 
 #[test]
 fn the_plan_shows_the_edges_in_every_form() {
-    let workspace = guide("guide", "maxVisits: 4", &[]);
+    let workspace = guide("guide", json!({"maxVisits": 4}), &[]);
     let plan = workspace.quorum(&["plan", "mission.yaml", "--json"]).exits(0).json();
     let verify = task(&plan, "verify");
     assert_eq!(

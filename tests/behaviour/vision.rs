@@ -7,21 +7,17 @@ use wiremock::{Mock, MockServer, ResponseTemplate};
 
 use crate::support::scenes::pictures::shot;
 use crate::support::verdicts;
-use crate::support::{Says, Workspace, standing, task, wait_for_file};
+use crate::support::{Mission, Says, Workspace, standing, task, wait_for_file};
 
 /// A task whose worker runs `work.sh`, and whose screenshots are looked at so.
-fn looked_at(vision: &str, top: &str, work: &str) -> Workspace {
-    let workspace = Workspace::with(&format!(
-        "
-name: looked at
-agents:
-  worker: {{run: [/bin/sh, work.sh]}}
-  eye: {{run: [/bin/sh, '@agents/judge.sh', eye], vision: true}}
-vision: {{screenshots: [old.png, shot.png], {vision}}}
-{top}
-tasks: [{{title: work, assignTo: worker, review: none, maxAttempts: 2}}]
-"
-    ));
+fn looked_at(vision: &str, work: &str) -> Workspace {
+    let workspace = Mission::new()
+        .keys(format!("vision: {{screenshots: [old.png, shot.png], {vision}}}"))
+        .agent_with("worker", json!({"run": ["/bin/sh", "work.sh"]}))
+        .answerer("eye", &[])
+        .change_agent("eye", "vision: true")
+        .task("work", |t| t.unreviewed().attempts(2))
+        .workspace();
     workspace.write("work.sh", work);
     workspace.write("red.png", shot([250, 0, 0]));
     workspace.write("blue.png", shot([0, 0, 250]));
@@ -41,7 +37,7 @@ const MENDS: &str = "cat > prompt.$QUORUM_ATTEMPT; if [ $QUORUM_ATTEMPT = 1 ]; t
 
 #[test]
 fn a_region_of_another_colour_sends_the_work_back() {
-    let workspace = looked_at(BLUE, "", MENDS);
+    let workspace = looked_at(BLUE, MENDS);
     workspace.write("old.png", shot([250, 0, 0]));
     let document = workspace.run_json(0, &["--report", "junit=junit.xml", "--report", "markdown=report.md"]);
     assert_eq!(verdicts(&document), [("fail", "vision"), ("", "")]);
@@ -53,7 +49,7 @@ fn a_region_of_another_colour_sends_the_work_back() {
     );
     assert!(workspace.read("junit.xml").contains("vision: pass"));
     // It is a check, not a judge: it holds where judges are switched off.
-    let off = looked_at(BLUE, "", "cp red.png shot.png; echo done");
+    let off = looked_at(BLUE, "cp red.png shot.png; echo done");
     off.run_json(3, &["--no-eval"]);
 }
 
@@ -62,14 +58,14 @@ fn severity_and_autonomy_say_what_a_colour_that_is_off_leads_to() {
     for (severity, autonomy, code) in [("low", "locked", 0), ("medium", "semi", 0), ("medium", "locked", 3)] {
         let vision = format!("kind: heuristic, expectations: [{{color: '#0000ff', severity: {severity}}}]");
         let workspace =
-            looked_at(&vision, &format!("autonomy: {autonomy}"), "cp red.png shot.png; echo done");
+            looked_at(&vision, "cp red.png shot.png; echo done").tap(|m| m.key("autonomy", autonomy));
         let document = workspace.run_json(code, &[]);
         let found = &row(&document)["findings"][0];
         assert_eq!(found["severity"], severity, "it stays visible: {found}");
     }
     // Nearer than the tolerance is near enough.
     let near = "kind: heuristic, tolerance: 0.9, expectations: [{color: '#0000ff'}]";
-    looked_at(near, "", "cp red.png shot.png; echo done").run_json(0, &[]);
+    looked_at(near, "cp red.png shot.png; echo done").run_json(0, &[]);
 }
 
 #[test]
@@ -79,7 +75,7 @@ fn without_a_screenshot_it_is_skipped_and_noop_looks_at_nothing() {
         (LOOKS, "echo done"),
         ("kind: noop", "cp red.png shot.png; mkfifo old.png; echo done"),
     ] {
-        let workspace = looked_at(vision, "", work);
+        let workspace = looked_at(vision, work);
         let document = workspace.run_json(0, &["--strict", "--allow", "indeterminate"]);
         assert_eq!(row(&document)["verdict"], "skip", "{vision}");
         assert_eq!(workspace.calls("eye"), 0);
@@ -91,8 +87,8 @@ fn without_a_screenshot_it_is_skipped_and_noop_looks_at_nothing() {
 
 #[test]
 fn a_picture_that_cannot_be_read_is_a_fault_and_open() {
-    let workspace = looked_at(BLUE, "", "echo GIF89a > shot.png; echo n >> acts; echo done")
-        .tap_mission("review: none", "review: none, expectations: [{type: script, command: test -e acts}]");
+    let workspace = looked_at(BLUE, "echo GIF89a > shot.png; echo n >> acts; echo done")
+        .tap(|m| m.change("work", |t| t.expects(json!({"type": "script", "command": "test -e acts"}))));
     let document = workspace.run_json(0, &[]);
     assert_eq!(row(&document)["verdict"], "fault");
     assert_eq!(standing(&document, "work"), ("done", "clean"));
@@ -119,7 +115,7 @@ fn what_stands_there_and_is_no_picture_is_a_fault_and_never_skipped() {
             if vision == LOOKS && work.starts_with("head -c 60") {
                 continue;
             }
-            let workspace = looked_at(vision, "", &format!("{work}; echo n >> acts; echo done"));
+            let workspace = looked_at(vision, &format!("{work}; echo n >> acts; echo done"));
             let document = workspace.run_json(0, &[]);
             assert_eq!(row(&document)["verdict"], "fault", "{vision}: {work}");
             let found = row(&document)["findings"].to_string();
@@ -133,17 +129,16 @@ fn what_stands_there_and_is_no_picture_is_a_fault_and_never_skipped() {
             assert!(workspace.read("report.md").contains("vision: fault"), "{work}");
         }
     }
-    let workspace = looked_at(BLUE, "", "mkfifo shot.png; echo done");
+    let workspace = looked_at(BLUE, "mkfifo shot.png; echo done");
     workspace.run_json(6, &["--strict"]);
 }
 
 #[test]
 fn a_screenshot_that_a_check_makes_is_looked_at_as_it_is_then() {
     for (made, verdict) in [("blue.png", "pass"), ("red.png", "fail")] {
-        let checks =
-            format!("expectations: [{{type: script, command: 'rm -f old.png; cp {made} shot.png'}}]");
-        let workspace = looked_at(BLUE, "", "mkfifo old.png; echo done")
-            .tap_mission("review: none, maxAttempts: 2", &format!("maxAttempts: 1, {checks}"));
+        let check = json!({"type": "script", "command": format!("rm -f old.png; cp {made} shot.png")});
+        let workspace = looked_at(BLUE, "mkfifo old.png; echo done")
+            .tap(|m| m.change("work", |t| t.without("review").attempts(1).expects(check)));
         let document = workspace.run_json(if verdict == "pass" { 0 } else { 3 }, &[]);
         assert_eq!(row(&document)["verdict"], verdict);
         let replayed = workspace.quorum(&["review", "--replay", "--json"]);
@@ -153,9 +148,9 @@ fn a_screenshot_that_a_check_makes_is_looked_at_as_it_is_then() {
 
 #[test]
 fn nobody_is_asked_instead_where_the_picture_is_at_fault() {
-    let workspace = looked_at(LOOKS, "", "echo GIF89a > shot.png; echo done")
-        .tap_mission("agents:\n", "agents:\n  other: {run: touch asked, vision: true}\n")
-        .tap_mission("eye], vision: true", "eye], vision: true, fallback: other");
+    let workspace = looked_at(LOOKS, "echo GIF89a > shot.png; echo done")
+        .tap(|m| m.agent_with("other", json!({"run": "touch asked", "vision": true})))
+        .tap(|m| m.change_agent("eye", "fallback: other"));
     let document = workspace.run_json(0, &[]);
     assert_eq!(row(&document)["verdict"], "fault");
     assert_eq!((workspace.calls("eye"), workspace.exists("asked")), (0, false));
@@ -171,7 +166,7 @@ const LOOKS: &str = "kind: llm_vision, agent: eye, expectations: [a blue header]
 
 #[test]
 fn an_agent_that_looks_blocks_by_what_it_finds() {
-    let workspace = looked_at(LOOKS, "", MENDS);
+    let workspace = looked_at(LOOKS, MENDS);
     let bad = json!([{"severity": "high", "category": "missing_element", "description": "no header", "evidence": "picture 1"}]);
     workspace.judge("eye", &[&report(&bad), &report(&json!([]))]);
     let document = workspace.run_json(0, &[]);
@@ -188,7 +183,7 @@ fn an_agent_that_looks_blocks_by_what_it_finds() {
     let request: Value = serde_json::from_str(&workspace.read("eye/call.1/review.json")).unwrap();
     let path = request["screenshots"][0]["path"].as_str().unwrap_or_default();
     assert!(path.ends_with("/shot.png"), "{request}");
-    let off = looked_at(LOOKS, "", MENDS);
+    let off = looked_at(LOOKS, MENDS);
     let document = off.run_json(0, &["--no-eval"]);
     assert_eq!(standing(&document, "work"), ("done", "unreviewed"));
     assert_eq!((off.calls("eye"), &row(&document)["verdict"]), (0, &json!("skip")));
@@ -196,24 +191,21 @@ fn an_agent_that_looks_blocks_by_what_it_finds() {
 
 #[test]
 fn an_agent_that_says_nothing_is_a_fault_and_its_own_work_it_never_sees() {
-    let workspace = looked_at(LOOKS, "", "cp red.png shot.png; echo done");
+    let workspace = looked_at(LOOKS, "cp red.png shot.png; echo done");
     workspace.judge("eye", &["nice"]);
     let document = workspace.run_json(0, &[]);
     assert_eq!((workspace.calls("eye"), &row(&document)["verdict"]), (2, &json!("fault")));
-    let own = looked_at(LOOKS, "", "").tap_mission("assignTo: worker", "assignTo: eye").tap_mission(
-        "eye: {run: [/bin/sh, '",
-        "eye: {vision: true, run: 'cp red.png shot.png; echo n >> acts; echo done'} # ",
-    );
+    let eye = json!({"vision": true, "run": "cp red.png shot.png; echo n >> acts; echo done"});
+    let own = looked_at(LOOKS, "").tap(|m| m.agent_with("eye", eye).change("work", |t| t.by("eye")));
     own.quorum(&["run", "mission.yaml"]).exits(2).says(&["would judge its own work", "`vision`"]);
     assert!(!own.exists("acts"));
 }
 
 #[test]
 fn a_run_killed_while_somebody_looks_asks_again_and_does_not_work_again() {
-    let workspace = looked_at(LOOKS, "", "cp red.png shot.png; echo n >> acts; echo done").tap_mission(
-        "eye: {run: [/bin/sh, '",
-        "eye: {vision: true, run: 'echo n >> asked; test -e go || sleep 60; cat go'} # ",
-    );
+    let eye = json!({"vision": true, "run": "echo n >> asked; test -e go || sleep 60; cat go"});
+    let workspace =
+        looked_at(LOOKS, "cp red.png shot.png; echo n >> acts; echo done").tap(|m| m.agent_with("eye", eye));
     let running = workspace.start(&["run", "mission.yaml", "--json"]);
     wait_for_file(&workspace.path("asked"));
     running.signal(Signal::KILL);
@@ -257,12 +249,11 @@ fn pictures_reach_models_as_pictures_and_stay_out_of_the_record() {
             Mock::given(method("POST")).respond_with(answer).mount(&server).await;
             server
         });
-        let agent = format!(
-            "eye: {{adapter: {adapter}, model: m, baseUrl: '{}', apiKey: '${{KEY}}', vision: true}} # ",
-            server.uri()
-        );
-        let workspace = looked_at(LOOKS, "", "cp red.png shot.png; echo done")
-            .tap_mission("eye: {run: [/bin/sh, '", &agent);
+        let agent = json!({
+            "adapter": adapter, "model": "m", "baseUrl": server.uri(), "apiKey": "${KEY}", "vision": true,
+        });
+        let workspace =
+            looked_at(LOOKS, "cp red.png shot.png; echo done").tap(|m| m.agent_with("eye", agent));
         let run = workspace.quorum_with(&[("KEY", "k")], &["run", "mission.yaml", "--json"]);
         let document = run.exits(0).json();
         assert_eq!(row(&document)["verdict"], "pass", "{adapter}");
@@ -292,18 +283,18 @@ fn what_does_not_fit_together_is_said_before_anything_starts() {
         ("kind: llm_vision, agent: eye, expectations: [{severity: low}]", "Q0202"),
         ("kind: llm_vision, agent: eye, tolerance: 0.2", "Q0206"),
     ] {
-        let workspace = looked_at(vision, "", "touch touched");
+        let workspace = looked_at(vision, "touch touched");
         workspace.refuses(&[code, "mission.yaml:"]);
     }
     for path in ["'shots/*.png'", "'shot?.png'", "'shot[1].png'", "'{a,b}.png'"] {
-        let workspace = looked_at(LOOKS, "", "touch touched").tap_mission("old.png", path);
+        let looks = format!("vision: {{screenshots: [{path}, shot.png], {LOOKS}}}");
+        let workspace = looked_at(LOOKS, "touch touched").tap(|m| m.keys(looks));
         workspace.refuses(&["Q0204", "is a glob", "mission.yaml:"]);
     }
     // A text-only stand-in finds nothing wrong with a picture that it never saw.
-    let more = "agents:\n  blind: {run: cat}\n  other: {run: cat, vision: true, fallback: blind}\n";
-    let workspace = looked_at(LOOKS, "", "touch touched")
-        .tap_mission("agents:\n", more)
-        .tap_mission("eye], vision: true", "eye], vision: true, fallback: other");
+    let other = json!({"run": "cat", "vision": true, "fallback": "blind"});
+    let workspace = looked_at(LOOKS, "touch touched")
+        .tap(|m| m.agent("blind", "cat").agent_with("other", other).change_agent("eye", "fallback: other"));
     workspace.refuses(&["Q0204", "'blind' would look instead of 'eye'"]);
 }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use crate::support::journal;
-use crate::support::{RUN_AS_R1, Says, Workspace, standing};
+use crate::support::{Mission, RUN_AS_R1, Says, Workspace, standing};
 
 const WAITS: &str = "
 name: waits
@@ -187,8 +187,7 @@ fn a_run_that_this_machines_key_does_not_vouch_for_is_gone_by_only_where_a_perso
     workspace.quorum_with(&[("HOME", &elsewhere)], &["status", "r1", "--exit-code"]).exits(9);
 
     fs::write(path_of(&workspace), before).expect("the journal can be written");
-    workspace
-        .write("own.yaml", "name: own\nagents: {w: {run: echo x}}\ntasks: [{title: own, review: none}]\n");
+    workspace.write("own.yaml", Mission::new().agent("w", "echo x").task("own", |t| t.unreviewed()).yaml());
     workspace.quorum(&["run", "own.yaml", "--run-id", "own"]).exits(0);
     for words in [&["status", "r1", "--exit-code"][..], &["gate", "door", "--run", "r1"], &["resume", "r1"]] {
         workspace.quorum(words).exits(9).says(&["does not vouch for run r1", "--trust-origin"]);

@@ -54,19 +54,40 @@ impl Mission {
     }
 
     /// A reviewer with these replies: one a call, the last one for ever. See [`Workspace::judge`].
-    pub fn judge(mut self, name: &str, replies: &[&str]) -> Self {
-        let replies = replies.iter().map(|reply| (*reply).to_owned()).collect();
-        self.replies.push((name.to_owned(), replies));
-        let script = json!(["/bin/sh", "@agents/judge.sh", name]);
-        self.agent_with(name, json!({"run": script, "role": "reviewer"}))
+    pub fn judge(self, name: &str, replies: &[&str]) -> Self {
+        self.answerer(name, replies).change_agent(name, json!({"role": "reviewer"}))
     }
 
     /// A model, with more keys.
-    pub fn model(self, name: &str, model: &Model, more: Value) -> Self {
+    pub fn model(self, name: &str, model: &Model, more: impl Into<Keys>) -> Self {
         let mut keys = json!({"adapter": "openai", "model": "m", "baseUrl": model.base()});
-        let more = more.as_object().expect("keys").clone();
-        keys.as_object_mut().expect("they are keys").extend(more);
+        extend(keys.as_object_mut().expect("they are keys"), more);
         self.agent_with(name, keys)
+    }
+
+    /// A reviewer without the role, for whatever names it, with these replies as [`Self::judge`] has them.
+    pub fn answerer(mut self, name: &str, replies: &[&str]) -> Self {
+        let replies = replies.iter().map(|reply| (*reply).to_owned()).collect();
+        self.replies.push((name.to_owned(), replies));
+        self.agent_with(name, json!({"run": ["/bin/sh", "@agents/judge.sh", name]}))
+    }
+
+    /// A person, who is asked and does not work.
+    pub fn person(self, name: &str) -> Self {
+        self.agent_with(name, json!({"adapter": "human"}))
+    }
+
+    /// More keys of an agent that is there.
+    pub fn change_agent(mut self, name: &str, more: impl Into<Keys>) -> Self {
+        let agent = self.agents.get_mut(name).expect("it has this agent");
+        extend(agent.as_object_mut().expect("they are keys"), more);
+        self
+    }
+
+    /// There is no such agent.
+    pub fn without_agent(mut self, name: &str) -> Self {
+        self.agents.shift_remove(name);
+        self
     }
 
     /// An agent with these keys.
@@ -81,9 +102,43 @@ impl Mission {
         self
     }
 
+    /// More keys of the mission itself, `settings` and `agents` among them.
+    pub fn keys(mut self, more: impl Into<Keys>) -> Self {
+        extend(&mut self.keys, more);
+        for (key, place) in [("settings", &mut self.settings), ("agents", &mut self.agents)] {
+            if let Some(more) = self.keys.shift_remove(key) {
+                extend(place, more);
+            }
+        }
+        self
+    }
+
+    /// A gate, with its rule: `"minScore: 80"`.
+    pub fn gate<const N: usize, const M: usize>(
+        mut self,
+        name: &str,
+        after: [&str; N],
+        blocks: [&str; M],
+        rule: impl Into<Keys>,
+    ) -> Self {
+        let after = after.as_slice();
+        let mut gate = Map::from_iter([("name".to_owned(), json!(name))]);
+        extend(&mut gate, json!({"afterTasks": after, "blocksTasks": blocks.as_slice()}));
+        extend(&mut gate, rule);
+        let gates = self.keys.entry("qualityGates").or_insert_with(|| json!([]));
+        gates.as_array_mut().expect("it is a list").push(Value::Object(gate));
+        self
+    }
+
     /// A key of `settings`.
     pub fn setting(mut self, key: &str, value: impl Into<Value>) -> Self {
         self.settings.insert(key.to_owned(), value.into());
+        self
+    }
+
+    /// More keys of `settings`.
+    pub fn settings(mut self, more: impl Into<Keys>) -> Self {
+        extend(&mut self.settings, more);
         self
     }
 
@@ -103,8 +158,16 @@ impl Mission {
         self
     }
 
+    /// The task of this title is changed.
+    pub fn change(mut self, title: &str, keys: impl FnOnce(Task) -> Task) -> Self {
+        let found = self.tasks.iter_mut().find(|task| task["title"] == title).expect("it has this task");
+        let Value::Object(task) = found.take() else { unreachable!("tasks are keys") };
+        *found = Value::Object(keys(Task(task)).0);
+        self
+    }
+
     /// The mission as YAML, one line for each key, agent and task.
-    fn yaml(&self) -> String {
+    pub fn yaml(&self) -> String {
         let line = |(key, value): (&String, &Value)| format!("{key}: {value}\n");
         let mut text: String = self.keys.iter().map(line).collect();
         if !self.settings.is_empty() {
@@ -120,18 +183,74 @@ impl Mission {
 
     /// A workspace with the mission in `mission.yaml`, and with the replies of its judges.
     pub fn workspace(self) -> Workspace {
-        let workspace = Workspace::with(&self.yaml());
+        Workspace::new().with_mission(self)
+    }
+
+    /// Writes the mission, and the replies of its judges.
+    pub fn write(&self, workspace: &Workspace) {
+        workspace.mission(&self.yaml());
         for (name, replies) in &self.replies {
             workspace.judge(name, replies);
         }
-        workspace
     }
+}
+
+/// Keys as a value, or as YAML in one line: `json!({"retries": 1})`, `"retries: 1, review: none"`.
+pub struct Keys(Value);
+
+impl Keys {
+    pub fn value(self) -> Value {
+        self.0
+    }
+}
+
+impl From<Value> for Keys {
+    fn from(keys: Value) -> Self {
+        Self(keys)
+    }
+}
+
+impl From<&Value> for Keys {
+    fn from(keys: &Value) -> Self {
+        Self(keys.clone())
+    }
+}
+
+impl From<&str> for Keys {
+    fn from(line: &str) -> Self {
+        let line = line.trim().trim_matches(',');
+        Self(serde_saphyr::from_str(&format!("{{{line}}}")).expect("it is YAML"))
+    }
+}
+
+impl From<String> for Keys {
+    fn from(line: String) -> Self {
+        Self::from(line.as_str())
+    }
+}
+
+impl From<&String> for Keys {
+    fn from(line: &String) -> Self {
+        Self::from(line.as_str())
+    }
+}
+
+/// Adds keys to those that are there.
+fn extend(keys: &mut Map<String, Value>, more: impl Into<Keys>) {
+    let Value::Object(more) = more.into().0 else { panic!("these are no keys") };
+    keys.extend(more);
 }
 
 impl Task {
     /// Any key.
     pub fn set(mut self, key: &str, value: impl Into<Value>) -> Self {
         self.0.insert(key.to_owned(), value.into());
+        self
+    }
+
+    /// More keys.
+    pub fn with(mut self, more: impl Into<Keys>) -> Self {
+        extend(&mut self.0, more);
         self
     }
 
@@ -144,6 +263,27 @@ impl Task {
     /// Who does it.
     pub fn by(self, agent: &str) -> Self {
         self.set("assignTo", agent)
+    }
+
+    /// It has no such key; `without("assignTo")`: the mission names nobody for it.
+    pub fn without(mut self, key: &str) -> Self {
+        self.0.shift_remove(key);
+        self
+    }
+
+    /// Judges score it in one dimension.
+    pub fn scored<const N: usize>(self, reviewers: [&str; N], dimension: &str) -> Self {
+        let reviewers = reviewers.as_slice();
+        let dimensions = json!([{"name": dimension, "weight": 1}]);
+        self.expects(json!({"type": "llm_review", "reviewers": reviewers, "dimensions": dimensions}))
+    }
+
+    /// More keys of its last expectation.
+    pub fn change_expectation(mut self, more: impl Into<Keys>) -> Self {
+        let list = self.0.get_mut("expectations").and_then(Value::as_array_mut);
+        let last = list.and_then(|list| list.last_mut()?.as_object_mut());
+        extend(last.expect("it has an expectation"), more);
+        self
     }
 
     /// It depends on another task.

@@ -34,7 +34,7 @@ use serde_json::Value;
 
 use events::Events;
 pub use machine::{has_bubblewrap, makes_namespaces};
-pub use mission::{Mission, Task};
+pub use mission::{Keys, Mission, Task};
 #[cfg(target_os = "linux")]
 use refused_calls::{NAMESPACES, Refused};
 pub use run::{Finished, Running};
@@ -57,6 +57,8 @@ pub struct Workspace {
     folder: tempfile::TempDir,
     clock_scale: Option<&'static str>,
     is_confined: bool,
+    /// The mission in `mission.yaml`, if it was made as a value.
+    mission: Option<Mission>,
 }
 
 /// A run with a known id, which ends by itself if an attack makes it hang.
@@ -66,7 +68,7 @@ impl Workspace {
     pub fn new() -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder can be made");
         fs::create_dir_all(folder.path().join("home/.config")).expect("a home can be made");
-        Self { folder, clock_scale: None, is_confined: false }
+        Self { folder, clock_scale: None, is_confined: false, mission: None }
     }
 
     /// A workspace with this mission in `mission.yaml`.
@@ -74,6 +76,19 @@ impl Workspace {
         let workspace = Self::new();
         workspace.mission(mission);
         workspace
+    }
+
+    /// The same workspace with this mission in `mission.yaml`.
+    pub fn with_mission(mut self, mission: Mission) -> Self {
+        mission.write(&self);
+        self.mission = Some(mission);
+        self
+    }
+
+    /// The same workspace with another mission, made from that which it was made with.
+    pub fn tap(mut self, change: impl FnOnce(Mission) -> Mission) -> Self {
+        let mission = self.mission.take().expect("its mission was made as a value");
+        self.with_mission(change(mission))
     }
 
     /// A workspace with these files of the project's own `missions/`.

@@ -3,49 +3,34 @@
 use serde_json::json;
 
 use crate::support::scenes::approvals::only_approval;
-use crate::support::{BINARY, Workspace, task};
+use crate::support::{BINARY, Mission, Workspace, task};
 
-const MISSION: &str = "
-name: of all kinds
-agents:
-  worker: {run: [/bin/sh, worker.sh]}
-  a: {run: [/bin/sh, '@agents/judge.sh', a], role: reviewer}
-  b: {run: [/bin/sh, '@agents/judge.sh', b], role: reviewer}
-  editor: {run: [/bin/sh, '@agents/judge.sh', editor]}
-  lawyer: {run: [/bin/sh, '@agents/judge.sh', lawyer]}
-  mallet: {run: [/bin/sh, '@agents/judge.sh', mallet]}
-redTeam: {agent: mallet, minStakes: high}
-settings: {concurrency: 1}
-rubrics:
-  usable: {criteria: [{name: example, weight: 1, grade: binary, required: true}]}
-tasks:
-  - title: judged
-    assignTo: worker
-    stakes: high
-    targetFiles: [judged.txt]
-    verify: {commands: ['test -s judged.txt']}
-    stages: [{name: legal, agent: lawyer}, {name: shape, command: 'echo fine'}]
-    expectations:
-      - {type: script, command: 'true'}
-      - {type: file_exists, paths: [judged.txt]}
-      - {type: llm_review, reviewers: [a, b], dimensions: [{name: depth, weight: 1}]}
-  - title: verified
-    type: verification
-    assignTo: editor
-    description: Is it usable?
-    dependsOn: [judged]
-    acceptance: [there is an example]
-    verification: {rubric: usable, threshold: 70}
-    onPass: asking
-    onFail: repair
-    onRefer: look
-  - {title: asking, assignTo: worker, review: none}
-  - {title: repair, assignTo: worker}
-  - {title: look, assignTo: worker}
-  - {title: last, assignTo: worker, review: none, dependsOn: [asking]}
-qualityGates:
-  - {name: good, afterTasks: [judged], blocksTasks: [last], minScore: 3}
-";
+fn mission() -> Mission {
+    Mission::new()
+        .key("redTeam", json!({"agent": "mallet", "minStakes": "high"}))
+        .key("rubrics", json!({
+            "usable": {"criteria": [{"name": "example", "weight": 1, "grade": "binary", "required": true}]}
+        }))
+        .key("qualityGates", json!([
+            {"name": "good", "afterTasks": ["judged"], "blocksTasks": ["last"], "minScore": 3}
+        ]))
+        .agent_with("worker", json!({"run": ["/bin/sh", "worker.sh"]}))
+        .judge("a", &[])
+        .judge("b", &[])
+        .answerer("editor", &[])
+        .answerer("lawyer", &[])
+        .answerer("mallet", &[])
+        .setting("concurrency", 1)
+        .task("judged", |t| t.set("stakes", "high").files(["judged.txt"]).set("verify", json!({
+            "commands": ["test -s judged.txt"]
+        })).set("stages", json!([{"name": "legal", "agent": "lawyer"}, {"name": "shape", "command": "echo fine"}])).expects(json!({"type": "script", "command": "true"})).expects(json!({"type": "file_exists", "paths": ["judged.txt"]})).expects(json!({"type": "llm_review", "reviewers": ["a", "b"], "dimensions": [{"name": "depth", "weight": 1}]})))
+        .task("verified", |t| t.by("editor").set("type", "verification").set("description", "Is it usable?").needs("judged").set("acceptance", ["there is an example"]).set("verification", json!({
+            "rubric": "usable", "threshold": 70
+        })).set("onPass", "asking").set("onFail", "repair").set("onRefer", "look"))
+        .task("asking", |t| t.unreviewed())
+        .tasks(["repair", "look"])
+        .task("last", |t| t.unreviewed().needs("asking"))
+}
 
 const WORKER: &str = "
 cat > prompt
@@ -57,7 +42,7 @@ echo \"$QUORUM_TASK is done\"
 /// The run `r1`: a panel that sends work back once, checks, a finish gate, stages by agent and by command, a red team, a
 /// verification, a question that a person answers, a gate.
 pub fn of_all_kinds() -> Workspace {
-    let workspace = Workspace::with(MISSION);
+    let workspace = mission().workspace();
     workspace.write("worker.sh", WORKER.replace("@quorum", BINARY));
     let scores = |score: u32| {
         json!({"scores": {"depth": {"score": score, "reasoning": format!("it is a {score}")}}, "findings": [], "summary": "s"})

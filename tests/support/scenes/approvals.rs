@@ -1,25 +1,22 @@
 //! Work that waits for a person: what is asked, and what a test says to it.
 
-use crate::support::{Workspace, wait_for};
+use crate::support::{Mission, Workspace, wait_for};
 
-/// One task that nobody may review, one that hangs on it, and more tasks.
-pub fn parked(more: &str) -> Workspace {
-    Workspace::with(&format!(
-        "
-name: parked
-agents:
-  worker: {{run: [/bin/sh, '@agents/keep-prompt.sh', prompts]}}
-  slow: {{run: 'echo $$ > pid; while ! test -e go; do sleep 0.05; done'}}
-settings: {{concurrency: 2}}
-tasks:
-  - {{title: work, assignTo: worker, review: required}}
-  - {{title: next, assignTo: worker, dependsOn: [work], review: none}}
-{more}"
-    ))
+/// One task that nobody may review, one that hangs on it, and the agent `slow`.
+pub fn parked() -> Workspace {
+    Mission::new()
+        .keeps_prompts("worker", "prompts")
+        .agent("slow", "echo $$ > pid; while ! test -e go; do sleep 0.05; done")
+        .setting("concurrency", 2)
+        .task("work", |t| t.set("review", "required"))
+        .task("next", |t| t.needs("work").unreviewed())
+        .workspace()
 }
 
 /// A task that keeps a session alive until there is a file `go`.
-pub const SLOW: &str = "  - {title: slow, assignTo: slow, review: none}\n";
+pub fn slow(mission: Mission) -> Mission {
+    mission.task("slow", |t| t.by("slow").unreviewed())
+}
 
 /// The id of the one question that is open.
 pub fn only_approval(workspace: &Workspace) -> String {

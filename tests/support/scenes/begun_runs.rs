@@ -25,9 +25,9 @@ pub fn interrupted() -> Workspace {
 }
 
 /// `one/` with a run that waits for a person.
-pub fn begun(mission: &str) -> Workspace {
+pub fn begun(mission: &Mission) -> Workspace {
     let workspace = Workspace::new();
-    workspace.write("one/mission.yaml", mission);
+    workspace.write("one/mission.yaml", mission.yaml());
     workspace.write("one/agents/first.sh", "#!/bin/sh\necho one > One.txt\n");
     let script = workspace.path("one/agents/first.sh");
     let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);

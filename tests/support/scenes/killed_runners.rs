@@ -8,30 +8,38 @@ use serde_json::Value;
 use crate::support::events::is;
 use crate::support::journal;
 use crate::support::{
-    Running, Workspace, attempts, is_alive, parent, read_pid, standing, wait_for, wait_for_file,
+    Mission, Running, Workspace, attempts, is_alive, parent, read_pid, standing, wait_for, wait_for_file,
 };
 
 /// `work` goes on until the file `go` is there, `other` until `go.other` is; then they print, and exit with what `exit`
 /// says. A judge sees what `work` printed.
-pub const MISSION: &str = r#"
-name: adopted
-agents:
-  worker:
-    run: |
-      name=$QUORUM_TASK
-      echo "$name $QUORUM_ATTEMPT $QUORUM_TURN" >> log
-      echo $$ > "$name.pid"
-      echo "$name began"
-      while [ ! -e "go.$name" ]; do sleep 0.02; done
-      echo "$name ended"
-      exit "$(cat exit 2>/dev/null || echo 0)"
-  judge: {run: [/bin/sh, '@agents/judge.sh', judge], role: reviewer}
-tasks:
-  - {title: work, assignTo: worker, maxAttempts: 1}
-"#;
+pub fn work() -> Mission {
+    doing("")
+}
+
+/// The same with something that each agent does first.
+pub fn doing(first: &str) -> Mission {
+    Mission::new()
+        .worker(format!(
+            r#"
+name=$QUORUM_TASK
+echo "$name $QUORUM_ATTEMPT $QUORUM_TURN" >> log
+{first}
+echo $$ > "$name.pid"
+echo "$name began"
+while [ ! -e "go.$name" ]; do sleep 0.02; done
+echo "$name ended"
+exit "$(cat exit 2>/dev/null || echo 0)"
+"#
+        ))
+        .judge("judge", &["SCORE: 90"])
+        .task("work", |t| t.attempts(1))
+}
 
 /// A task beside `work`.
-pub const OTHER: &str = "  - {title: other, assignTo: worker, review: none}\n";
+pub fn other(mission: Mission) -> Mission {
+    mission.task("other", |t| t.unreviewed())
+}
 
 /// A session at work.
 pub struct Scene {
@@ -43,12 +51,11 @@ pub struct Scene {
 
 impl Scene {
     /// A session whose agents are at work.
-    pub fn start(mission: &str) -> Self {
-        let workspace = Workspace::with(mission);
-        workspace.judge("judge", &["SCORE: 90"]);
+    pub fn start(mission: Mission) -> Self {
+        let workspace = mission.workspace();
         let running = workspace.start(&["run", "mission.yaml"]);
         let agent = read_pid(&workspace.path("work.pid"));
-        if mission.contains("title: other") {
+        if workspace.read("mission.yaml").contains(r#""title":"other""#) {
             wait_for_file(&workspace.path("other.pid"));
         }
         let scene = Self { supervisor: parent(agent), workspace, running: Some(running), agent };
@@ -59,7 +66,7 @@ impl Scene {
     }
 
     /// The same, and then the runner is killed.
-    pub fn crashed(mission: &str) -> Self {
+    pub fn crashed(mission: Mission) -> Self {
         let mut scene = Self::start(mission);
         scene.kill_runner();
         scene
