@@ -2,10 +2,14 @@
 
 use std::collections::HashSet;
 
-use crate::runtime::{Unfinished, apply_offline, unfinished_runs, unfinished_with};
-use crate::store::{RunFolder, StateFolder};
-use rules::engine::{Command, Fact, OperatorInput};
-use rules::plan::Plan;
+use crate::{
+    runtime::{Unfinished, apply_offline, unfinished_runs, unfinished_with},
+    store::{RunFolder, StateFolder},
+};
+use rules::{
+    engine::{Command, Fact, OperatorInput},
+    plan::Plan,
+};
 
 use super::args::RunFlags;
 use super::command_error::Failure;

@@ -7,8 +7,10 @@ use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{ArgAction, Args, ValueEnum};
 
 use crate::store::HOSTED;
-use rules::domain::{Millis, Money, OutcomeClass, Points, RunId};
-use rules::mission::model::{MergeInto, Sandbox};
+use rules::{
+    domain::{Millis, Money, OutcomeClass, Points, RunId},
+    mission::model::{MergeInto, Sandbox},
+};
 
 use super::report_kind::{ReportKind, ReportTargets};
 

@@ -4,10 +4,12 @@
 use std::path::Path;
 
 use crate::runtime::form_of_request;
-use rules::domain::{BarOrigin, Digest, Points};
-use rules::judging::calibration::{StoredFit, StoredFits};
-use rules::mission::model::Mission;
-use rules::plan::{CalibratedBar, Calibration, Plan, RunOptions};
+use rules::{
+    domain::{BarOrigin, Digest, Points},
+    judging::calibration::{StoredFit, StoredFits},
+    mission::model::Mission,
+    plan::{CalibratedBar, Calibration, Plan, RunOptions},
+};
 use supervisor::files::no_links::real_path;
 use supervisor::files::read_regular;
 

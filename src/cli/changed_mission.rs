@@ -4,14 +4,17 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::report::screens::changed_mission::{consequences, unified};
-use crate::runtime::Recovered;
-use crate::store::{RunFolder, StateFolder};
-use rules::domain::{Digest, TaskId, Timestamp};
-use rules::engine::{self, Fact, State};
-use rules::mission::LONGEST_MISSION;
-use rules::mission::Source;
-use rules::plan;
+use crate::{
+    report::screens::changed_mission::{consequences, unified},
+    runtime::Recovered,
+    store::{RunFolder, StateFolder},
+};
+use rules::{
+    domain::{Digest, TaskId, Timestamp},
+    engine::{self, Fact, State},
+    mission::{LONGEST_MISSION, Source},
+    plan,
+};
 use supervisor::files::no_links::real_path;
 use supervisor::files::{read_regular, replace_file};
 

@@ -7,8 +7,10 @@ use crate::report::{
     documents::commands::ErrorDocument,
     screens::{command_error as human, style::TextLayout},
 };
-use rules::domain::OutcomeClass;
-use rules::mission::{self, Report};
+use rules::{
+    domain::OutcomeClass,
+    mission::{self, Report},
+};
 
 /// A [`Failure`] of something the user typed or wrote, with a message as of `format!`.
 macro_rules! usage {

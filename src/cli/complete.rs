@@ -12,12 +12,16 @@ use clap_complete::CompleteEnv;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter};
 use serde_json::Value;
 
-use crate::report::{documents::asked, folds::view::RunView, sanitize, vocabulary::words};
-use crate::runtime::{newest, operator_key, recover};
-use crate::store::{RunFolder, StateFolder};
-use rules::domain::{OutcomeClass, RunId, WaitingReason};
-use rules::engine::State;
-use rules::mission::{self, Code, FileKind, field_doc, first_line, json_schema};
+use crate::{
+    report::{documents::asked, folds::view::RunView, sanitize, vocabulary::words},
+    runtime::{newest, operator_key, recover},
+    store::{RunFolder, StateFolder},
+};
+use rules::{
+    domain::{OutcomeClass, RunId, WaitingReason},
+    engine::State,
+    mission::{self, Code, FileKind, field_doc, first_line, json_schema},
+};
 use supervisor::files::read_regular;
 
 use super::args::LATEST;

@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::report::sanitize;
-use crate::runtime::layers_of;
-use rules::mission::{self, ConfigLayer, Source};
-use rules::plan::RunOptions;
+use crate::{report::sanitize, runtime::layers_of};
+use rules::{
+    mission::{self, ConfigLayer, Source},
+    plan::RunOptions,
+};
 
 use super::command_error::Failure;
 use super::load;

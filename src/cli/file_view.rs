@@ -2,10 +2,12 @@
 
 use std::path::Path;
 
-use crate::executor::spool::preview;
-use crate::report::documents::show::FileView;
-use crate::runtime::VerifiedFiles;
-use crate::store::{RunFolder, SpoolName};
+use crate::{
+    executor::spool::preview,
+    report::documents::show::FileView,
+    runtime::VerifiedFiles,
+    store::{RunFolder, SpoolName},
+};
 
 /// How much of a file is quoted, in bytes.
 const PREVIEW: u64 = 2_000;

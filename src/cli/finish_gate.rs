@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{anyhow, ensure};
 
-use rules::domain::without_mark;
-use rules::mission::model::{Mission, Task};
-use rules::plan::RunOptions;
+use rules::{
+    domain::without_mark,
+    mission::model::{Mission, Task},
+    plan::RunOptions,
+};
 
 use super::command_error::Failure;
 

@@ -1,10 +1,14 @@
 //! One task of a run, as the run's journal tells it.
 
-use crate::report::folds::{history::TaskHistory, view::RunView};
-use crate::runtime::{Left, VerifiedFiles};
-use crate::store::{JournalEnd, RunFolder};
-use rules::engine::{State, SupervisorRef};
-use rules::mission::suggestion;
+use crate::{
+    report::folds::{history::TaskHistory, view::RunView},
+    runtime::{Left, VerifiedFiles},
+    store::{JournalEnd, RunFolder},
+};
+use rules::{
+    engine::{State, SupervisorRef},
+    mission::suggestion,
+};
 
 use super::command_error::Failure;
 use super::project::{is_run, open_run};

@@ -2,12 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::report::folds::view::RunView;
-use crate::runtime::{AgentBackends, Ending, Keeping, Observer, code_of_start, next_start};
-use crate::store::{FsLog, Journal, JournalEnd, OperatorKey, RunFolder, SpoolName, StateFolder};
-use rules::domain::{Digest, RunId, Timestamp};
-use rules::engine::{FORMAT, Fact, RULES, RunStarted, State};
-use rules::plan::RunOptions;
+use crate::{
+    report::folds::view::RunView,
+    runtime::{AgentBackends, Ending, Keeping, Observer, code_of_start, next_start},
+    store::{FsLog, Journal, JournalEnd, OperatorKey, RunFolder, SpoolName, StateFolder},
+};
+use rules::{
+    domain::{Digest, RunId, Timestamp},
+    engine::{FORMAT, Fact, RULES, RunStarted, State},
+    plan::RunOptions,
+};
 use supervisor::files::{replace_file, sync_parent};
 
 use super::args::SessionFlags;

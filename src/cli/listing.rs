@@ -2,9 +2,11 @@
 
 use serde_json::from_value;
 
-use crate::report::documents::{RunState, runs::RunRow};
-use crate::runtime::{Left, RecoverError, operator_key, origin, recover, summary_of_snapshot, vouched};
-use crate::store::{RunFolder, StateFolder};
+use crate::{
+    report::documents::{RunState, runs::RunRow},
+    runtime::{Left, RecoverError, operator_key, origin, recover, summary_of_snapshot, vouched},
+    store::{RunFolder, StateFolder},
+};
 use rules::domain::Timestamp;
 
 use super::screen::{FirstPage, LiveView};

@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::runtime::{INCLUDED, layers_of};
-use rules::mission::{self, LONGEST_MISSION, Layers, Loaded, Report, Source};
-use rules::plan::{self, Plan, RunOptions};
+use rules::{
+    mission::{self, LONGEST_MISSION, Layers, Loaded, Report, Source},
+    plan::{self, Plan, RunOptions},
+};
 
 use super::calibration;
 use super::command_error::Failure;

@@ -2,8 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use crate::runtime::HAS_WORKERS;
-use crate::store::{HOSTED, Lock, LockError, StateFolder};
+use crate::{
+    runtime::HAS_WORKERS,
+    store::{HOSTED, Lock, LockError, StateFolder},
+};
 use rules::domain::RunId;
 
 use super::command_error::Failure;

@@ -6,11 +6,15 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 
-use crate::report::{documents::commands::CommandDocument, sanitize};
-use crate::runtime::{ApplyError, ControlAnswer, NoWord, Reply, apply_offline, ask, drain};
-use crate::store::{Lock, LockError, OperatorKey, Queued, RunFolder, StateFolder, put};
-use rules::domain::Timestamp;
-use rules::engine::{Command, CommandResult, Event, Fact, OperatorInput, RunEvent, evaluate_command};
+use crate::{
+    report::{documents::commands::CommandDocument, sanitize},
+    runtime::{ApplyError, ControlAnswer, NoWord, Reply, apply_offline, ask, drain},
+    store::{Lock, LockError, OperatorKey, Queued, RunFolder, StateFolder, put},
+};
+use rules::{
+    domain::Timestamp,
+    engine::{Command, CommandResult, Event, Fact, OperatorInput, RunEvent, evaluate_command},
+};
 
 use super::command_error::Failure;
 use super::project::WRITABLE;

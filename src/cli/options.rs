@@ -5,10 +5,11 @@ use std::time::Instant;
 use clap::ArgMatches;
 use clap::parser::ValueSource;
 
-use crate::report::sanitize;
-use crate::runtime::git;
-use rules::domain::{Bar, BarOrigin, Millis, Points};
-use rules::plan::RunOptions;
+use crate::{report::sanitize, runtime::git};
+use rules::{
+    domain::{Bar, BarOrigin, Millis, Points},
+    plan::RunOptions,
+};
 
 use super::args::{Demands, ReviewFlags, SessionFlags};
 use super::command_error::Failure;

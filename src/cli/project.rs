@@ -5,14 +5,14 @@ use std::io::Write as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::runtime::{
-    CheckedOrigin, RecoverError, Recovered, RunOrigin, SettingsError, is_whole, newest, operator_key, origin,
-    recover, settings_files, vouched,
+use crate::{
+    runtime::{
+        CheckedOrigin, RecoverError, Recovered, RunOrigin, SettingsError, is_whole, newest, operator_key,
+        origin, recover, settings_files, vouched,
+    },
+    store::{DamagedJournal, FolderError, Record, RunFolder, StateFileError, StateFolder},
 };
-use crate::store::{DamagedJournal, FolderError, Record, RunFolder, StateFileError, StateFolder};
-use rules::domain::RunId;
-use rules::engine::State;
-use rules::mission::ConfigLayer;
+use rules::{domain::RunId, engine::State, mission::ConfigLayer};
 use supervisor::files::is_unfit;
 
 use super::args::{LATEST, OfRun, OutputArgs, Trust};

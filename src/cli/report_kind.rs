@@ -15,8 +15,10 @@ use crate::report::{
         markdown::markdown,
     },
 };
-use crate::runtime::{VerifiedFiles, recover};
-use crate::store::{RunFolder, SpoolName};
+use crate::{
+    runtime::{VerifiedFiles, recover},
+    store::{RunFolder, SpoolName},
+};
 
 use super::file_view::file_view;
 

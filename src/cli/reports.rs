@@ -9,19 +9,23 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use crate::report::{
-    count,
-    documents::RunDocument,
-    formats::{annotations::annotations, markdown::markdown},
-    sanitize,
+use crate::{
+    report::{
+        count,
+        documents::RunDocument,
+        formats::{annotations::annotations, markdown::markdown},
+        sanitize,
+    },
+    runtime::{
+        Ending, ReadBefore, RecoverError, Recovered, part_of_run, recover, settings_files, tidy_worktrees,
+    },
+    store::{RunFolder, StateFolder},
 };
-use crate::runtime::{
-    Ending, ReadBefore, RecoverError, Recovered, part_of_run, recover, settings_files, tidy_worktrees,
+use rules::{
+    domain::OutcomeClass,
+    engine::{self, Outcome, State},
+    plan::RunOptions,
 };
-use crate::store::{RunFolder, StateFolder};
-use rules::domain::OutcomeClass;
-use rules::engine::{self, Outcome, State};
-use rules::plan::RunOptions;
 
 use super::command_error::Failure;
 use super::project::{current_dir, warn};

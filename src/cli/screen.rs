@@ -22,11 +22,15 @@ use crate::report::{
         summary,
     },
 };
-use crate::runtime::Observer;
-use crate::store::{Record, RunFolder, SpoolName};
-use rules::domain::{OutcomeClass, Timestamp};
-use rules::engine::{Event, ProcessRef, State};
-use rules::mission;
+use crate::{
+    runtime::Observer,
+    store::{Record, RunFolder, SpoolName},
+};
+use rules::{
+    domain::{OutcomeClass, Timestamp},
+    engine::{Event, ProcessRef, State},
+    mission,
+};
 use supervisor::{ProcessIdentity, open_output, stdout_was_closed, this_boot};
 
 use super::args::{Format, JsonFlag, OutputArgs, Progress, SessionFlags, When};

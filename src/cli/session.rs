@@ -6,16 +6,22 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::agents::cassette::{Cassette, CassetteError};
-use crate::agents::transport::Network;
-use crate::runtime::{
-    AgentBackends, Ending, EnvironmentProblem, Keeping, Observer, ReadBefore, Session, SessionSetup,
-    begin_worktrees, hide, not_hidden, settings_files,
+use crate::{
+    agents::{
+        cassette::{Cassette, CassetteError},
+        transport::Network,
+    },
+    runtime::{
+        AgentBackends, Ending, EnvironmentProblem, Keeping, Observer, ReadBefore, Session, SessionSetup,
+        begin_worktrees, hide, not_hidden, settings_files,
+    },
+    store::{FsLog, Journal, OperatorKey, RunFolder},
 };
-use crate::store::{FsLog, Journal, OperatorKey, RunFolder};
-use rules::domain::{RunId, Timestamp};
-use rules::engine::{Fact, State, SupervisorRef, agents_needed};
-use rules::plan::{Confinement, Plan, RunOptions};
+use rules::{
+    domain::{RunId, Timestamp},
+    engine::{Fact, State, SupervisorRef, agents_needed},
+    plan::{Confinement, Plan, RunOptions},
+};
 use supervisor::Tier;
 
 use super::command_error::Failure;

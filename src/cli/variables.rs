@@ -5,8 +5,7 @@ use std::path::PathBuf;
 
 use clap::{ArgMatches, Command};
 
-use crate::report::sanitize;
-use crate::runtime::CONFIG;
+use crate::{report::sanitize, runtime::CONFIG};
 use rules::mission::did_you_mean;
 
 use super::args::OutputArgs;

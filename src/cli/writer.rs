@@ -1,8 +1,10 @@
 //! Who works on a run now: a session, or agents that outlived one.
 
-use crate::report::documents::RunState;
-use crate::runtime::Left;
-use crate::store::{Lock, RunFolder, StateFolder};
+use crate::{
+    report::documents::RunState,
+    runtime::Left,
+    store::{Lock, RunFolder, StateFolder},
+};
 use rules::domain::TaskId;
 
 /// Whether a live process writes to this very run.

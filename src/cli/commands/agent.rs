@@ -9,12 +9,15 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use serde_json::{Map, Value, json};
 
-use crate::report::documents::commands::RecordedDocument;
-use rules::domain::{Money, Timestamp, without_mark};
-use rules::plan::read_delegations;
+use crate::{
+    cli::{command_error::Failure, screen::Screen},
+    report::documents::commands::RecordedDocument,
+};
+use rules::{
+    domain::{Money, Timestamp, without_mark},
+    plan::read_delegations,
+};
 use supervisor::files::write_new;
-
-use crate::cli::{command_error::Failure, screen::Screen};
 
 /// The largest message, in bytes.
 const LARGEST_MESSAGE: usize = 64 * 1024;

@@ -2,20 +2,23 @@
 
 use clap::Args;
 
-use crate::report::{
-    documents::asked,
-    vocabulary::ids::{parse_approval, parse_request},
+use crate::{
+    cli::{
+        command_error::Failure,
+        confirm::confirm,
+        operator_client::{ActorArgs, Submitted, print_result, refuse_agents, submit_command},
+        project::{find_run, open_run, state_folder},
+        screen::{LiveView, Screen},
+    },
+    report::{
+        documents::asked,
+        vocabulary::ids::{parse_approval, parse_request},
+    },
+    store::RunFolder,
 };
-use crate::store::RunFolder;
-use rules::domain::{HoldOwner, RunId};
-use rules::engine::{Command, CommandResult};
-
-use crate::cli::{
-    command_error::Failure,
-    confirm::confirm,
-    operator_client::{ActorArgs, Submitted, print_result, refuse_agents, submit_command},
-    project::{find_run, open_run, state_folder},
-    screen::{LiveView, Screen},
+use rules::{
+    domain::{HoldOwner, RunId},
+    engine::{Command, CommandResult},
 };
 
 #[derive(Debug, Args)]

@@ -3,18 +3,22 @@
 use anyhow::anyhow;
 use clap::Args;
 
-use rules::domain::{RunId, TaskId, is_same_name};
-use rules::engine::Command;
-
-use crate::cli::{
-    args::OfRun,
-    command_error::Failure,
-    confirm::confirm,
-    operator_client::{ActorArgs, print_result, refuse_agents, submit_command},
-    project::{find_run, is_run, open_run, run_of, state_folder},
-    screen::Screen,
+use rules::{
+    domain::{RunId, TaskId, is_same_name},
+    engine::Command,
 };
-use crate::store::{RunFolder, StateFolder};
+
+use crate::{
+    cli::{
+        args::OfRun,
+        command_error::Failure,
+        confirm::confirm,
+        operator_client::{ActorArgs, print_result, refuse_agents, submit_command},
+        project::{find_run, is_run, open_run, run_of, state_folder},
+        screen::Screen,
+    },
+    store::{RunFolder, StateFolder},
+};
 
 #[derive(Debug, Args)]
 pub struct Cancel {

@@ -9,19 +9,20 @@ use crate::report::{
         runs::{RunRow, cleaned, left},
     },
 };
-use crate::runtime::{ApplyError, forget_work};
-use crate::store::{Lock, RunFolder};
-use rules::domain::{Millis, Timestamp};
-
-use crate::cli::{
-    command_error::Failure,
-    confirm::confirm,
-    listing::{Listed, list},
-    lock::not_taken,
-    operator_client::apply_failure,
-    project::{all_runs, state_folder},
-    screen::Screen,
+use crate::{
+    cli::{
+        command_error::Failure,
+        confirm::confirm,
+        listing::{Listed, list},
+        lock::not_taken,
+        operator_client::apply_failure,
+        project::{all_runs, state_folder},
+        screen::Screen,
+    },
+    runtime::{ApplyError, forget_work},
+    store::{Lock, RunFolder},
 };
+use rules::domain::{Millis, Timestamp};
 
 #[derive(Debug, Args)]
 pub struct Clean {

@@ -3,9 +3,10 @@
 use clap::{Args, ValueEnum};
 use clap_complete::env::Shells;
 
-use crate::report::documents::commands::CompletionsDocument;
-
-use crate::cli::{command_error::Failure, complete::VARIABLE, screen::Screen};
+use crate::{
+    cli::{command_error::Failure, complete::VARIABLE, screen::Screen},
+    report::documents::commands::CompletionsDocument,
+};
 
 /// Print what completes commands, runs, tasks in your shell
 #[derive(Debug, Args)]

@@ -9,22 +9,28 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command};
 use serde_json::{Value, json};
 
-use crate::report::{
-    documents::commands::{ConfigDocument, ConfigFiles, ConfigSetting},
-    screens::config::{Setting, human},
+use crate::{
+    cli::{
+        args::{OutputArgs, SessionFlags},
+        command_error::Failure,
+        load::{self, mission_file},
+        options::{apply_flags, options_with_config},
+        project::{own_state_folder, project_config_path},
+        screen::Screen,
+    },
+    report::{
+        documents::commands::{ConfigDocument, ConfigFiles, ConfigSetting},
+        screens::config::{Setting, human},
+    },
+    runtime::{layers_of, user_settings},
 };
-use crate::runtime::{layers_of, user_settings};
-use rules::mission::model::{self, Settings};
-use rules::mission::{self, Layers, default_settings, money_value, setting_paths, settings_of};
-use rules::plan::RunOptions;
-
-use crate::cli::{
-    args::{OutputArgs, SessionFlags},
-    command_error::Failure,
-    load::{self, mission_file},
-    options::{apply_flags, options_with_config},
-    project::{own_state_folder, project_config_path},
-    screen::Screen,
+use rules::{
+    mission::{
+        self, Layers, default_settings,
+        model::{self, Settings},
+        money_value, setting_paths, settings_of,
+    },
+    plan::RunOptions,
 };
 
 /// Show effective settings and their sources

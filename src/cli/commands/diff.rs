@@ -5,16 +5,17 @@ use std::io::{IsTerminal, Write};
 use anyhow::anyhow;
 use clap::Args;
 
-use crate::report::escape;
-use crate::runtime::work_diff;
-
-use crate::cli::{
-    args::OfRun,
-    command_error::Failure,
-    folded_task::fold_task,
-    harmless::Harmless,
-    project::run_of,
-    screen::{Screen, not_printed},
+use crate::{
+    cli::{
+        args::OfRun,
+        command_error::Failure,
+        folded_task::fold_task,
+        harmless::Harmless,
+        project::run_of,
+        screen::{Screen, not_printed},
+    },
+    report::escape,
+    runtime::work_diff,
 };
 
 #[derive(Debug, Args)]

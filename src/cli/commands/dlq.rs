@@ -2,20 +2,21 @@
 
 use clap::{Args, Subcommand};
 
-use crate::report::{documents::commands::DeadLettersDocument, screens::dlq::human};
-use crate::runtime::retry_now;
-use crate::store::DeadLetters;
-use rules::domain::{DeadLetter, LetterStatus, Timestamp};
-
-use crate::cli::{
-    command_error::Failure,
-    event_loop::block_on,
-    lock::lock,
-    operator_client::{OPERATOR, refuse_agents},
-    project::{state_folder, unusable_file},
-    screen::Screen,
-    session::fork_supervisor,
+use crate::{
+    cli::{
+        command_error::Failure,
+        event_loop::block_on,
+        lock::lock,
+        operator_client::{OPERATOR, refuse_agents},
+        project::{state_folder, unusable_file},
+        screen::Screen,
+        session::fork_supervisor,
+    },
+    report::{documents::commands::DeadLettersDocument, screens::dlq::human},
+    runtime::retry_now,
+    store::DeadLetters,
 };
+use rules::domain::{DeadLetter, LetterStatus, Timestamp};
 
 #[derive(Debug, Args)]
 pub struct Dlq {

@@ -6,21 +6,22 @@ use std::time::Duration;
 
 use clap::Args;
 
-use crate::report::{
-    documents::EventsDocument,
-    events::{EventExpander, PublicEvent, human_line},
+use crate::{
+    cli::{
+        args::OfRun,
+        command_error::Failure,
+        project::{open_run, refuse, run_of},
+        screen::{Screen, at_terminal, not_printed, stdout},
+        writer::has_writer,
+    },
+    report::{
+        documents::EventsDocument,
+        events::{EventExpander, PublicEvent, human_line},
+    },
+    runtime::Missions,
+    store::{Reader, RunFolder},
 };
-use crate::runtime::Missions;
-use crate::store::{Reader, RunFolder};
 use rules::plan::Plan;
-
-use crate::cli::{
-    args::OfRun,
-    command_error::Failure,
-    project::{open_run, refuse, run_of},
-    screen::{Screen, at_terminal, not_printed, stdout},
-    writer::has_writer,
-};
 
 /// How often a followed journal is looked at.
 const POLL: Duration = Duration::from_millis(200);

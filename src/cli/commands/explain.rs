@@ -2,15 +2,16 @@
 
 use clap::{Args, Command};
 
-use crate::report::{
-    documents::commands::{ExplainDocument, ExplainedCode, ExplainedWord},
-    sanitize,
-    screens::explain,
-    vocabulary::words::{self, WordEntry},
+use crate::{
+    cli::{command_error::Failure, screen::Screen},
+    report::{
+        documents::commands::{ExplainDocument, ExplainedCode, ExplainedWord},
+        sanitize,
+        screens::explain,
+        vocabulary::words::{self, WordEntry},
+    },
 };
 use rules::mission::{Code, suggestion};
-
-use crate::cli::{command_error::Failure, screen::Screen};
 
 /// Explain a word that a screen prints, or list them
 #[derive(Debug, Args)]

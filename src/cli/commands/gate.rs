@@ -4,20 +4,23 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 
-use crate::report::documents::GateDocument;
-use crate::store::RunFolder;
-use rules::domain::{GateId, Millis, OutcomeClass};
-use rules::engine::{Command, CommandResult, GateStanding, State, gate_view};
-use rules::mission::suggestion;
-use rules::plan::Part;
-
-use crate::cli::{
-    args::{OfRun, Trust},
-    command_error::Failure,
-    confirm::confirm,
-    operator_client::{ActorArgs, Submitted, refuse_agents, submit_command},
-    project::{is_run, open_run, trusted_run},
-    screen::Screen,
+use crate::{
+    cli::{
+        args::{OfRun, Trust},
+        command_error::Failure,
+        confirm::confirm,
+        operator_client::{ActorArgs, Submitted, refuse_agents, submit_command},
+        project::{is_run, open_run, trusted_run},
+        screen::Screen,
+    },
+    report::documents::GateDocument,
+    store::RunFolder,
+};
+use rules::{
+    domain::{GateId, Millis, OutcomeClass},
+    engine::{Command, CommandResult, GateStanding, State, gate_view},
+    mission::suggestion,
+    plan::Part,
 };
 
 /// How often a journal is looked at that others write.

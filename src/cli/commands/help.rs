@@ -3,10 +3,11 @@
 use anyhow::anyhow;
 use clap::{ArgAction, Args, Command};
 
-use crate::report::{sanitize, screens::help::page};
+use crate::{
+    cli::{command_error::Failure, screen::Screen},
+    report::{sanitize, screens::help::page},
+};
 use rules::mission::did_you_mean;
-
-use crate::cli::{command_error::Failure, screen::Screen};
 
 /// A row of the root's help: commands, and what they do where that is not what the first of them says of itself.
 pub type HelpRow = (&'static [&'static str], Option<&'static str>);

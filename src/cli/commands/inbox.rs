@@ -1,13 +1,14 @@
 //! `quorum inbox`: what waits for a person, and what operators should know of. `quorum approvals` and `quorum requests` are
 //! its halves.
 
-use crate::report::documents::{Halves, InboxDocument};
-
-use crate::cli::{
-    args::OfRun,
-    command_error::Failure,
-    project::{open_run, run_of},
-    screen::{LiveView, Screen},
+use crate::{
+    cli::{
+        args::OfRun,
+        command_error::Failure,
+        project::{open_run, run_of},
+        screen::{LiveView, Screen},
+    },
+    report::documents::{Halves, InboxDocument},
 };
 
 /// Prints what is asked for of a run.

@@ -10,27 +10,32 @@ use std::sync::Arc;
 use clap::{ArgMatches, Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
 
-use crate::report::documents::{JudgeTestDocument, KindRow};
-use crate::runtime::layers_of;
-use crate::store::{Reader, StateFolder};
-use rules::domain::{OutcomeClass, Stage, TaskId};
-use rules::engine::{State, outcome};
-use rules::mission::model::{Adapter, Mission, Vision, VisionKind};
-use rules::mission::{self, Source};
-use rules::plan::{self, Extent};
+use crate::{
+    cli::{
+        args::{Progress, SessionFlags},
+        command_error::Failure,
+        defined_agents::{defined_agents, refuse_strangers},
+        launch::InPassing,
+        options::{apply_flags, options_with_config},
+        project::{all_runs, current_dir},
+        screen::Screen,
+        session::fork_supervisor,
+    },
+    report::documents::{JudgeTestDocument, KindRow},
+    runtime::layers_of,
+    store::{Reader, StateFolder},
+};
+use rules::{
+    domain::{OutcomeClass, Stage, TaskId},
+    engine::{State, outcome},
+    mission::{
+        self, Source,
+        model::{Adapter, Mission, Vision, VisionKind},
+    },
+    plan::{self, Extent},
+};
 use supervisor::files::no_links::scratch_folder;
 use supervisor::files::replace_file;
-
-use crate::cli::{
-    args::{Progress, SessionFlags},
-    command_error::Failure,
-    defined_agents::{defined_agents, refuse_strangers},
-    launch::InPassing,
-    options::{apply_flags, options_with_config},
-    project::{all_runs, current_dir},
-    screen::Screen,
-    session::fork_supervisor,
-};
 
 /// The author of the sample. No agent of a mission can be called so.
 const STRANGER: &str = "(the sample work)";

@@ -8,29 +8,32 @@ use std::time::Duration;
 
 use clap::Args;
 
-use crate::agents::preset::OutputReader;
-use crate::report::{
-    documents::commands::{LogsDocument, LogsTurn},
-    folds::history::{TaskHistory, TurnHistory, TurnStanding},
-    sanitize,
-    screens::logs::header,
+use crate::{
+    agents::preset::OutputReader,
+    cli::{
+        args::OfRun,
+        command_error::Failure,
+        folded_task::{FoldedTask, check_attempt, fold_task},
+        project::run_of,
+        screen::{self, Screen, not_printed, text_of_others},
+        writer::has_writer,
+    },
+    report::{
+        documents::commands::{LogsDocument, LogsTurn},
+        folds::history::{TaskHistory, TurnHistory, TurnStanding},
+        sanitize,
+        screens::logs::header,
+    },
+    store::{JournalEnd, Reader, RunFolder, SpoolName},
 };
-use crate::store::{JournalEnd, Reader, RunFolder, SpoolName};
-use rules::domain::TurnId;
-use rules::engine::{Event, ProcessRef, RunEvent, SupervisorRef};
-use rules::mission::model::{OutputFormat, Preset};
-use rules::plan::Plan;
+use rules::{
+    domain::TurnId,
+    engine::{Event, ProcessRef, RunEvent, SupervisorRef},
+    mission::model::{OutputFormat, Preset},
+    plan::Plan,
+};
 use supervisor::ProcessIdentity;
 use supervisor::files::{LONGEST_FILE, if_there, open_regular, read_regular};
-
-use crate::cli::{
-    args::OfRun,
-    command_error::Failure,
-    folded_task::{FoldedTask, check_attempt, fold_task},
-    project::run_of,
-    screen::{self, Screen, not_printed, text_of_others},
-    writer::has_writer,
-};
 
 /// How often a followed task is looked at.
 const POLL: Duration = Duration::from_millis(200);

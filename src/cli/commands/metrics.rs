@@ -2,13 +2,14 @@
 
 use clap::Args;
 
-use crate::report::{documents::metrics::human, folds::metrics::Metrics as Collected};
-
-use crate::cli::{
-    args::OfRun,
-    command_error::Failure,
-    project::{open_run, run_of},
-    screen::Screen,
+use crate::{
+    cli::{
+        args::OfRun,
+        command_error::Failure,
+        project::{open_run, run_of},
+        screen::Screen,
+    },
+    report::{documents::metrics::human, folds::metrics::Metrics as Collected},
 };
 
 #[derive(Debug, Args)]

@@ -13,23 +13,26 @@ use crate::report::{
     },
     screens::plan::human,
 };
-use crate::runtime::{ReadBefore, listed, settings_files};
-use rules::domain::OutcomeClass;
-use rules::engine::{State, outcome};
-use rules::mission::Source;
-use rules::plan::{self, RunOptions};
-use supervisor::files::no_links::scratch_folder;
-
-use crate::cli::{
-    args::{Format, Progress, Run},
-    command_error::Failure,
-    launch::InPassing,
-    load::{self, absolute, load, mission_folder, selected_plan},
-    options::{apply_flags, options_with_config},
-    project::current_dir,
-    screen::Screen,
-    session::{fork_supervisor, make_workspace},
+use crate::{
+    cli::{
+        args::{Format, Progress, Run},
+        command_error::Failure,
+        launch::InPassing,
+        load::{self, absolute, load, mission_folder, selected_plan},
+        options::{apply_flags, options_with_config},
+        project::current_dir,
+        screen::Screen,
+        session::{fork_supervisor, make_workspace},
+    },
+    runtime::{ReadBefore, listed, settings_files},
 };
+use rules::{
+    domain::OutcomeClass,
+    engine::{State, outcome},
+    mission::Source,
+    plan::{self, RunOptions},
+};
+use supervisor::files::no_links::scratch_folder;
 
 /// The flags of `run`, so that one word changes a run into its plan.
 #[derive(Debug, Args)]

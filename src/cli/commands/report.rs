@@ -5,19 +5,20 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::{PathBufValueParser, TypedValueParser};
 
-use crate::report::{
-    documents::{RunDocument, RunState},
-    formats::markdown::markdown,
-};
-
-use crate::cli::{
-    args::{JsonFlag, OfRun},
-    command_error::Failure,
-    project::{open_run, run_of},
-    report_kind::{ReportKind, ReportTarget},
-    reports::{Reports, exit_code},
-    screen::{LiveView, Screen},
-    writer::has_writer,
+use crate::{
+    cli::{
+        args::{JsonFlag, OfRun},
+        command_error::Failure,
+        project::{open_run, run_of},
+        report_kind::{ReportKind, ReportTarget},
+        reports::{Reports, exit_code},
+        screen::{LiveView, Screen},
+        writer::has_writer,
+    },
+    report::{
+        documents::{RunDocument, RunState},
+        formats::markdown::markdown,
+    },
 };
 
 /// Without a file the report goes to stdout: Markdown, or the run's document with `--format json`.

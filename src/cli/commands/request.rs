@@ -7,28 +7,31 @@ use anyhow::{anyhow, bail};
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
 
-use crate::report::{
-    documents::commands::IntakeDocument,
-    screens::request::{human, row},
+use crate::{
+    cli::{
+        active_titles::refuse_active_titles,
+        args::{LATEST, OfRun},
+        command_error::Failure,
+        event_loop::block_on,
+        operator_client::{ActorArgs, Submitted, refuse_agents, submit_command},
+        project::{all_runs, find_run, open_run, state_folder, unusable_file, warn},
+        screen::Screen,
+        session::fork_supervisor,
+        writer::has_writer,
+    },
+    report::{
+        documents::commands::IntakeDocument,
+        screens::request::{human, row},
+    },
+    review::questions::{self as prompt, QuestionSubject},
+    runtime::ask_about_request,
+    store::{Requests, RunFolder, StateFolder, WorkRequest},
 };
-use crate::review::questions::{self as prompt, QuestionSubject};
-use crate::runtime::ask_about_request;
-use crate::store::{Requests, RunFolder, StateFolder, WorkRequest};
-use rules::domain::{AgentId, RequestStatus, RunId, Timestamp};
-use rules::engine::{Command, CommandResult, State, cannot_add, task_of_request};
-use rules::judging::intake_reply::{Triage, parse_triage};
-use rules::plan::{SubTask, read_sub_task};
-
-use crate::cli::{
-    active_titles::refuse_active_titles,
-    args::{LATEST, OfRun},
-    command_error::Failure,
-    event_loop::block_on,
-    operator_client::{ActorArgs, Submitted, refuse_agents, submit_command},
-    project::{all_runs, find_run, open_run, state_folder, unusable_file, warn},
-    screen::Screen,
-    session::fork_supervisor,
-    writer::has_writer,
+use rules::{
+    domain::{AgentId, RequestStatus, RunId, Timestamp},
+    engine::{Command, CommandResult, State, cannot_add, task_of_request},
+    judging::intake_reply::{Triage, parse_triage},
+    plan::{SubTask, read_sub_task},
 };
 
 /// A longer description is a file of the workspace, in bytes.

@@ -4,30 +4,33 @@ use std::collections::BTreeSet;
 
 use clap::{ArgMatches, Args};
 
-use crate::report::documents::RunDocument;
-use crate::runtime::{
-    ApplyError, Recovered, adopt, apply_offline, missing_files, operator_key, state_base, supervisors,
-    vouch_for,
-};
-use crate::store::{FsLog, Journal, RunFolder, StateFolder};
-use rules::domain::{FailureMode, Status, TaskId, Timestamp, is_same_name};
-use rules::engine::{self, Fact, LaterSession, State};
-
-use crate::cli::{
-    active_titles::refuse_active_titles,
-    args::{OfRun, SessionFlags, Trust},
-    changed_mission::ChangedMission,
-    command_error::Failure,
-    lock::lock,
-    operator_client::{apply_failure, refuse_agents},
-    options::apply_flags,
-    project::{open_run, refuse, trusted_run},
-    reports::{Reports, exit_code, tell_delivery},
-    screen::{LiveView, Screen},
-    session::{
-        fork_supervisor, make_workspace, refuse_unpriced, resolve_programs, run_session, supervisor_ref,
-        try_confinement,
+use crate::{
+    cli::{
+        active_titles::refuse_active_titles,
+        args::{OfRun, SessionFlags, Trust},
+        changed_mission::ChangedMission,
+        command_error::Failure,
+        lock::lock,
+        operator_client::{apply_failure, refuse_agents},
+        options::apply_flags,
+        project::{open_run, refuse, trusted_run},
+        reports::{Reports, exit_code, tell_delivery},
+        screen::{LiveView, Screen},
+        session::{
+            fork_supervisor, make_workspace, refuse_unpriced, resolve_programs, run_session, supervisor_ref,
+            try_confinement,
+        },
     },
+    report::documents::RunDocument,
+    runtime::{
+        ApplyError, Recovered, adopt, apply_offline, missing_files, operator_key, state_base, supervisors,
+        vouch_for,
+    },
+    store::{FsLog, Journal, RunFolder, StateFolder},
+};
+use rules::{
+    domain::{FailureMode, Status, TaskId, Timestamp, is_same_name},
+    engine::{self, Fact, LaterSession, State},
 };
 
 #[derive(Debug, Args)]

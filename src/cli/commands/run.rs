@@ -5,28 +5,32 @@ use std::sync::Arc;
 
 use clap::ArgMatches;
 
-use crate::report::{
-    sanitize,
-    screens::forewarning::{GivenThreshold, forewarnings},
+use crate::{
+    cli::{
+        active_titles::resolve_conflicts,
+        args::Run,
+        command_error::Failure,
+        launch::{Launch, new_run_id},
+        load::absolute,
+        lock::lock,
+        project::{own_state_folder, unusable},
+        reports::Reports,
+        screen::{LiveView, Screen},
+        session::{fork_supervisor, make_workspace, refuse_unpriced, resolve_programs, try_confinement},
+    },
+    report::{
+        sanitize,
+        screens::forewarning::{GivenThreshold, forewarnings},
+    },
+    runtime::{below, check_repository, state_base},
 };
-use crate::runtime::{below, check_repository, state_base};
-use rules::engine::State;
-use rules::mission::model::{CommandLine, is_branch_name};
-use rules::plan::{AgentPlan, RunOptions};
+use rules::{
+    engine::State,
+    mission::model::{CommandLine, is_branch_name},
+    plan::{AgentPlan, RunOptions},
+};
 
 use super::plan::planned;
-use crate::cli::{
-    active_titles::resolve_conflicts,
-    args::Run,
-    command_error::Failure,
-    launch::{Launch, new_run_id},
-    load::absolute,
-    lock::lock,
-    project::{own_state_folder, unusable},
-    reports::Reports,
-    screen::{LiveView, Screen},
-    session::{fork_supervisor, make_workspace, refuse_unpriced, resolve_programs, try_confinement},
-};
 
 pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, Failure> {
     // First of all, while there is one thread, little memory and no lock.

@@ -2,13 +2,14 @@
 
 use clap::Args;
 
-use crate::report::documents::runs::{RunRow, document, human};
-
-use crate::cli::{
-    command_error::Failure,
-    listing::row,
-    project::{all_runs, state_folder},
-    screen::Screen,
+use crate::{
+    cli::{
+        command_error::Failure,
+        listing::row,
+        project::{all_runs, state_folder},
+        screen::Screen,
+    },
+    report::documents::runs::{RunRow, document, human},
 };
 
 #[derive(Debug, Args)]

@@ -4,13 +4,14 @@
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 
-use crate::report::documents::{
-    commands::{KeyBelow, KeyDocument},
-    schema::{DocumentKind, documents},
+use crate::{
+    cli::{command_error::Failure, screen::Screen},
+    report::documents::{
+        commands::{KeyBelow, KeyDocument},
+        schema::{DocumentKind, documents},
+    },
 };
 use rules::mission::{FieldDoc, FileKind, NoSuchField, field_doc, json_schema};
-
-use crate::cli::{command_error::Failure, screen::Screen};
 
 /// Print the JSON Schema of a file or a document, or of one key
 #[derive(Debug, Args)]

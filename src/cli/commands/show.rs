@@ -2,20 +2,21 @@
 
 use clap::Args;
 
-use crate::report::{
-    documents::{RunState, show::TaskDocument},
-    screens::show::human,
-};
-use crate::store::SpoolName;
-
-use crate::cli::{
-    args::OfRun,
-    command_error::Failure,
-    file_view::file_view,
-    folded_task::{check_attempt, fold_task},
-    project::run_of,
-    screen::Screen,
-    writer::{at_work, has_writer},
+use crate::{
+    cli::{
+        args::OfRun,
+        command_error::Failure,
+        file_view::file_view,
+        folded_task::{check_attempt, fold_task},
+        project::run_of,
+        screen::Screen,
+        writer::{at_work, has_writer},
+    },
+    report::{
+        documents::{RunState, Tasks, show::TaskDocument},
+        screens::show::human,
+    },
+    store::SpoolName,
 };
 
 #[derive(Debug, Args)]
@@ -40,7 +41,12 @@ pub fn show(arguments: &Show, screen: &Screen) -> Result<u8, Failure> {
     told.view.at_work = at_work(&told.left, standing);
     check_attempt(&told.history, arguments.attempt)?;
     let files = |name: &SpoolName| file_view(&run, name, &told.vouched);
-    let document = TaskDocument::of(&told.state, &told.view, &told.history, arguments.attempt, &files);
+    let document = TaskDocument::of(
+        Tasks::of(&told.state, &told.view),
+        &told.history,
+        arguments.attempt,
+        &files,
+    );
     screen.page(document, |document, screen| {
         human(&document, arguments.full, screen)
     });

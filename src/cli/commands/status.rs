@@ -5,22 +5,22 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use serde_json::from_value;
 
-use crate::report::{
-    documents::{RunDocument, RunState},
-    screens::status::{self as table, StatusPage},
+use crate::{
+    cli::{
+        args::{OfRun, Trust},
+        command_error::Failure,
+        project::{open_run, state_folder, vouched_run},
+        screen::{FirstPage, LiveView, Screen, lines_of_stdout},
+        writer::{at_work, has_writer},
+    },
+    report::{
+        documents::{RunDocument, RunState},
+        screens::status::{self as table, StatusPage},
+    },
+    runtime::{CheckedOrigin, Recovered, operator_key, summary_of_snapshot},
+    store::{RunFolder, StateFolder},
 };
-use crate::runtime::{CheckedOrigin, Recovered, operator_key, summary_of_snapshot};
-use crate::store::{RunFolder, StateFolder};
-use rules::domain::Timestamp;
-use rules::engine::outcome;
-
-use crate::cli::{
-    args::{OfRun, Trust},
-    command_error::Failure,
-    project::{open_run, state_folder, vouched_run},
-    screen::{FirstPage, LiveView, Screen, lines_of_stdout},
-    writer::{at_work, has_writer},
-};
+use rules::{domain::Timestamp, engine::outcome};
 
 /// How often a watched run is looked at.
 const LOOK: Duration = Duration::from_millis(500);

@@ -5,28 +5,29 @@ use std::sync::Arc;
 
 use clap::{ArgMatches, Args};
 
-use crate::report::{
-    count,
-    documents::commands::{ProtectedFile, ValidateDocument, ValidatedFile},
-    sanitize,
-    screens::forewarning::{forewarnings, loosened, unjudged},
+use crate::{
+    cli::{
+        args::ReviewFlags,
+        calibration,
+        command_error::Failure,
+        finish_gate::freeze,
+        load::{self, load_over, mission_folder},
+        options::{apply_review_flags, options_with_config},
+        screen::Screen,
+    },
+    report::{
+        count,
+        documents::commands::{ProtectedFile, ValidateDocument, ValidatedFile},
+        sanitize,
+        screens::forewarning::{forewarnings, loosened, unjudged},
+    },
+    runtime::{ReadBefore, files_nobody_makes, lacking_bash, layers_of, listed, named_scripts, not_hidden},
 };
-use crate::runtime::{
-    ReadBefore, files_nobody_makes, lacking_bash, layers_of, listed, named_scripts, not_hidden,
-};
-use rules::engine::{State, judging_agents};
-use rules::judging::protected::named_by_judging;
-use rules::mission::{self, Report, first_line};
-use rules::plan::{self, RunOptions};
-
-use crate::cli::{
-    args::ReviewFlags,
-    calibration,
-    command_error::Failure,
-    finish_gate::freeze,
-    load::{self, load_over, mission_folder},
-    options::{apply_review_flags, options_with_config},
-    screen::Screen,
+use rules::{
+    engine::{State, judging_agents},
+    judging::protected::named_by_judging,
+    mission::{self, Report, first_line},
+    plan::{self, RunOptions},
 };
 
 #[derive(Debug, Args)]

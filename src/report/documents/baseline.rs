@@ -6,11 +6,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::report::screens::{style::TextLayout, templates::render};
-use rules::domain::{BeforeWork, OutcomeClass, TaskId};
-use rules::engine::State;
-use rules::judging::baseline_checks::{BaselineCheck, CheckPlace, is_wanted, items, wrongly_green};
-use rules::mission::model::{BeforeRule, Check};
-use rules::plan::Plan;
+use rules::{
+    domain::{BeforeWork, OutcomeClass, TaskId},
+    engine::State,
+    judging::baseline_checks::{BaselineCheck, CheckPlace, is_wanted, items, wrongly_green},
+    mission::model::{BeforeRule, Check},
+    plan::Plan,
+};
 
 /// What the checks of a mission say before any work on it: `quorum plan --baseline`.
 #[derive(Serialize, JsonSchema)]

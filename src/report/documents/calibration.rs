@@ -6,12 +6,14 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_with::skip_serializing_none;
 
-use rules::domain::{OutcomeClass, Points};
-use rules::judging::calibration::{
-    Drift, EvaluatedJudge, Evaluation, EvaluationSettings, FEW, Figures, Fit, LabelSet, MOST_JUDGES,
-    Measures, Suggestion, reliability, roc, rounded,
+use rules::{
+    domain::{OutcomeClass, Points},
+    judging::calibration::{
+        Drift, EvaluatedJudge, Evaluation, EvaluationSettings, FEW, Figures, Fit, LabelSet, MOST_JUDGES,
+        Measures, Suggestion, reliability, roc, rounded,
+    },
+    mission::model::Consensus,
 };
-use rules::mission::model::Consensus;
 
 use crate::report::screens::{style::TextLayout, templates::render};
 

@@ -8,9 +8,10 @@ use serde_json::{Map, Value};
 use serde_with::skip_serializing_none;
 
 use super::fields;
-use rules::domain::{DeadLetter, RequestStatus, RunId};
-use rules::mission::DiagnosticRow;
-use rules::mission::model::TaskType;
+use rules::{
+    domain::{DeadLetter, RequestStatus, RunId},
+    mission::{DiagnosticRow, model::TaskType},
+};
 
 /// What is wrong with mission files: `quorum validate`.
 #[derive(Serialize, JsonSchema)]

@@ -7,9 +7,11 @@ use crate::report::{
     folds::view::{RunView, SeverityCounts},
     screens::text,
 };
-use rules::domain::{FailureMode, Status};
-use rules::engine::{RunPhase, State, TaskState};
-use rules::plan::Part;
+use rules::{
+    domain::{FailureMode, Status},
+    engine::{RunPhase, State, TaskState},
+    plan::Part,
+};
 
 /// How many tasks are what.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]

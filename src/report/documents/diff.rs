@@ -3,8 +3,10 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use rules::domain::{RunId, Status, TaskId};
-use rules::engine::State;
+use rules::{
+    domain::{RunId, Status, TaskId},
+    engine::State,
+};
 
 /// What the commit of a task in a worktree changed, held against what it lies on.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -10,8 +10,10 @@ use crate::report::screens::{
     style::{Role, TextLayout},
     text::sanitize,
 };
-use rules::domain::{GateId, Points, RunId};
-use rules::engine::{GateStanding, State, gate_view};
+use rules::{
+    domain::{GateId, Points, RunId},
+    engine::{GateStanding, State, gate_view},
+};
 
 /// The gates of a run, from what is stored: `quorum gate`.
 #[derive(Serialize, JsonSchema)]

@@ -11,8 +11,7 @@ use crate::report::{
     folds::view::RunView,
     screens::{style::TextLayout, templates::render},
 };
-use rules::domain::RunId;
-use rules::engine::State;
+use rules::{domain::RunId, engine::State};
 
 /// What a run has for people: `quorum inbox`, `approvals`, `requests`. A half that is not asked for is left out.
 #[skip_serializing_none]

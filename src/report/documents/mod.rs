@@ -24,6 +24,7 @@
 //! | `schema` | the table of documents, and the JSON Schema of each |
 //! | `show` | `quorum.show/v1`: one task with all that is known about it |
 //! | `task` | one task of `quorum.run/v1` |
+//! | `tasks` | the tasks of a run: their rows, and which of them are asked for |
 //! | `waits` | what a run waits for, and what operators should know of |
 
 mod baseline;
@@ -47,6 +48,7 @@ pub mod runs;
 pub mod schema;
 pub mod show;
 mod task;
+mod tasks;
 mod waits;
 
 pub use baseline::{BaselineDocument, first_looked_at};
@@ -59,11 +61,12 @@ pub use judge_test::{JudgeTestDocument, KindRow};
 pub use metrics::{MetricsDocument, MetricsRow};
 pub(super) use proof::ProofRow;
 pub use review::ReviewDocument;
-pub(super) use run::Tasks;
 pub use run::{RunDocument, RunState};
 #[cfg(test)]
 pub(super) use task::DimensionRow;
-pub(super) use task::{AttemptRow, EdgesRow, FailureRow, TaskRow, blocked_by, weight};
+pub(super) use task::{AttemptRow, EdgesRow, FailureRow, TaskRow};
+pub use tasks::Tasks;
+pub(super) use waits::SlotWait;
 #[cfg(test)]
 pub use waits::Wait;
 pub use waits::asked;

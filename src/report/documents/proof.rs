@@ -4,9 +4,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::fields;
-use rules::domain::{BeforeWork, Cause, TaskId};
-use rules::engine::{Mark, State};
-use rules::judging::baseline_checks::is_wanted;
+use rules::{
+    domain::{BeforeWork, Cause, TaskId},
+    engine::{Mark, State},
+    judging::baseline_checks::is_wanted,
+};
 
 /// How many checks of a task said what before its work.
 #[derive(Serialize, JsonSchema)]

@@ -6,8 +6,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_with::skip_serializing_none;
 
-use rules::domain::{AgentId, Cause, DimensionScore, Finding, Points, Stage, TaskId, Verdict};
-use rules::engine::{StageReport, State};
+use rules::{
+    domain::{AgentId, Cause, DimensionScore, Finding, Points, Stage, TaskId, Verdict},
+    engine::{StageReport, State},
+};
 
 use crate::report::folds::{
     further_stages::{judge_of, stage_name},

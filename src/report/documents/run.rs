@@ -8,24 +8,25 @@ use std::io;
 use std::path::Path;
 
 use schemars::JsonSchema;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use super::counts::Counts;
 use super::fields;
 use super::gates::GateRow;
 use super::task::TaskRow;
+use super::tasks::Tasks;
 use super::waits::{HoldRow, RequestRow, Wait, requests, waits};
 use crate::report::{
-    folds::{
-        rank::{Rank, rank, worst_first},
-        view::RunView,
-    },
-    vocabulary::budget::ceiling_words,
+    folds::view::RunView,
+    screens::text::count,
+    vocabulary::budget::{ceiling_words, cost_words, requests_words, sentences},
 };
-use rules::domain::{Millis, Money, OutcomeClass, Points, RunId, TaskId, Timestamp};
-use rules::engine::{self, AuditStanding, GateStanding, Outcome, RunPhase, State};
-use rules::mission::model::{FinalChecks, Review};
-use rules::plan::BarrierKind;
+use rules::{
+    domain::{Millis, Money, OutcomeClass, Points, RunId, TaskId, Timestamp},
+    engine::{self, AuditStanding, Ceiling, GateStanding, Outcome, RunPhase, State},
+    mission::{Loosening, model::FinalChecks},
+    plan::{BarrierKind, Plan},
+};
 
 worded! {
     /// Where a run stands as seen from outside: `state` of the document.
@@ -110,7 +111,7 @@ pub struct RunDocument<'a> {
     /// How many tasks are what.
     pub(crate) counts: Counts,
     /// The usage of the whole run.
-    usage: RunUsage,
+    pub(crate) usage: RunUsage,
     /// Left out where nothing is limited.
     #[serde(skip_serializing_if = "Option::is_none")]
     budget: Option<BudgetRow>,
@@ -145,6 +146,36 @@ pub struct RunDocument<'a> {
     /// The reference with accepted work that the user's branch does not have.
     #[serde(skip)]
     pub(crate) to_merge: Option<&'a str>,
+    /// The outcome that is on record.
+    #[serde(skip)]
+    pub(crate) recorded: Option<&'a Outcome>,
+    /// Where the run stands if nobody writes to it.
+    #[serde(skip)]
+    pub(crate) unattended: RunState,
+    /// What switched reviews off; `None` where they are on.
+    #[serde(skip)]
+    pub(crate) reviews_off: Option<Vec<&'a Loosening>>,
+    /// Whether an orchestrator looks for other ways around what failed.
+    #[serde(skip)]
+    pub(crate) has_orchestrator: bool,
+    /// The limit of the budget that ended the work of the last session.
+    #[serde(skip)]
+    pub(crate) limit: Option<Ceiling>,
+    /// That limit, and by how much the budget was overshot, in sentences.
+    #[serde(skip)]
+    pub(crate) limits: Vec<String>,
+    /// Until when the session waits for a person.
+    #[serde(skip)]
+    pub(crate) waits_until: Option<Timestamp>,
+    /// Notifications of the last session that failed for good.
+    #[serde(skip)]
+    pub(crate) undelivered: usize,
+    /// The number of the last event that the document tells of.
+    #[serde(skip)]
+    pub(crate) seq: Option<u64>,
+    /// What is drawn as a graph.
+    #[serde(skip)]
+    pub(crate) plan: &'a Plan,
 }
 
 impl<'a> RunDocument<'a> {
@@ -181,7 +212,7 @@ impl<'a> RunDocument<'a> {
             counts: Counts::of(state, view),
             usage: RunUsage::of(state),
             budget: BudgetRow::of(state),
-            tasks: Tasks { state, view },
+            tasks: Tasks::of(state, view),
             gates: state.plan.gate_ids().map(|id| GateRow::of(state, id)).collect(),
             checkpoints: holds(true),
             delays: holds(false),
@@ -197,6 +228,16 @@ impl<'a> RunDocument<'a> {
                 .as_ref()
                 .filter(|_| !state.is_unfinished())
                 .and_then(|delivery| delivery.waits.as_deref()),
+            recorded: outcome,
+            unattended: RunState::of(state, false),
+            reviews_off: reviews_off(state),
+            has_orchestrator: state.plan.rules.orchestrator.is_some(),
+            limit: state.ledger.limit(),
+            limits: sentences(state),
+            waits_until: state.waits_until(),
+            undelivered: view.undelivered,
+            seq: view.seq,
+            plan: &state.plan,
         }
     }
 
@@ -230,12 +271,21 @@ impl<'a> RunDocument<'a> {
 
     /// The time that the sessions worked; see [`RunView::worked_for`].
     pub(crate) fn worked_for(&self) -> Option<Millis> {
-        self.tasks.view.worked_for()
+        self.tasks.worked_for()
     }
 
     /// The sentence for reports of a run without an outcome: that it has not ended, and its state.
     pub(crate) fn not_ended(&self) -> String {
         format!("the run has not ended: {}", self.state.as_str())
+    }
+
+    /// The banner of a run without reviews: by what they are switched off, and what that means.
+    pub(crate) fn not_reviewed(&self) -> Option<String> {
+        let off = self.reviews_off.as_ref()?.first();
+        let off = off.map_or_else(|| "reviews are switched off".to_owned(), |off| off.words());
+        Some(format!(
+            "NOTHING WAS REVIEWED: {off}, agents' work was taken as it came"
+        ))
     }
 
     /// The waits that a person can answer: checkpoints, then tasks in their order.
@@ -256,72 +306,16 @@ impl<'a> RunDocument<'a> {
     }
 }
 
+fn reviews_off(state: &State) -> Option<Vec<&Loosening>> {
+    let rules = &state.plan.rules;
+    let off = rules.loosened.iter().filter(|found| found.is_off);
+    (!rules.settings.evaluate).then(|| off.collect())
+}
+
 /// Titles of tasks whose agents work on without a session.
 fn at_work<'a>(state: &'a State, view: &RunView) -> Vec<&'a str> {
     let tasks = view.at_work.iter();
     tasks.map(|id| state.plan.title(*id)).collect()
-}
-
-/// The tasks of a run. Each row is made when it is asked for.
-#[derive(Clone, Copy)]
-pub(crate) struct Tasks<'a> {
-    pub state: &'a State,
-    pub view: &'a RunView,
-}
-
-impl<'a> Tasks<'a> {
-    pub fn row(self, id: TaskId) -> TaskRow<'a> {
-        TaskRow::of(self.state, self.view, id)
-    }
-
-    /// The rows of the tasks, in file order.
-    pub fn rows(self) -> impl Iterator<Item = TaskRow<'a>> {
-        self.state.plan.task_ids().map(move |id| self.row(id))
-    }
-
-    /// The tasks of one rank, in file order.
-    pub fn of_rank(self, wanted: Rank) -> Vec<TaskId> {
-        let ids = self.state.plan.task_ids();
-        ids.filter(|id| rank(self.state, self.view, *id) == wanted)
-            .collect()
-    }
-
-    /// Accepted work whose checks were green all along, and that nothing else stands for, in file order.
-    pub fn unproven(self) -> Vec<TaskId> {
-        let done = self.state.plan.task_ids();
-        let is_vacuous = |id: &TaskId| {
-            let task = self.state.task(*id);
-            task.flag().is_some() && task.attempt.is_vacuous()
-        };
-        done.filter(is_vacuous).collect()
-    }
-
-    /// Whether what checks say before the work is not looked at by the mission's own word.
-    pub fn has_baselines_off(self) -> bool {
-        let plan = &self.state.plan;
-        let is_off = |id| plan.task(id).baseline.unwrap_or(plan.rules.settings.baseline);
-        plan.selected_ids().any(|id| !is_off(id))
-    }
-
-    /// Whether work that nobody judged was to be judged: `review: none` is a decision and no warning.
-    pub fn lacks_reviews(self) -> bool {
-        let unreviewed = self.of_rank(Rank::Unreviewed);
-        unreviewed
-            .into_iter()
-            .any(|id| self.state.plan.task(id).review != Review::None)
-    }
-
-    /// The worst first; in file order where nothing tells them apart.
-    pub fn worst_first(self) -> impl Iterator<Item = TaskRow<'a>> {
-        let ranked = worst_first(self.state, self.view);
-        ranked.into_iter().map(move |(_, id)| self.row(id))
-    }
-}
-
-impl Serialize for Tasks<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.rows())
-    }
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -350,11 +344,17 @@ impl Usage {
 }
 
 #[derive(Serialize, JsonSchema)]
-struct RunUsage {
+pub(crate) struct RunUsage {
     #[serde(flatten)]
     used: Usage,
     /// The limit of the cost, `maxCost`, in dollars.
     budget: Option<f64>,
+    /// Turns and calls that told nothing, or not all.
+    #[serde(skip)]
+    pub untold: u64,
+    /// Requests, tokens and cost, of what there may be.
+    #[serde(skip)]
+    pub words: String,
 }
 
 impl RunUsage {
@@ -368,8 +368,31 @@ impl RunUsage {
                 cost: spent.cost.map(Money::to_f64),
             },
             budget: state.plan.rules.budget.max_cost.map(Money::to_f64),
+            untold: spent.untold,
+            words: usage_words(state),
         }
     }
+}
+
+/// `3 requests, tokens 10 in, 20 out of 100, cost $0.84`
+fn usage_words(state: &State) -> String {
+    let usage = state.ledger.spent();
+    let mut text = requests_words(state);
+    if usage.input_tokens.is_some() || usage.output_tokens.is_some() {
+        let tokens = |tokens: Option<u64>| tokens.map_or_else(|| "?".to_owned(), |tokens| tokens.to_string());
+        let (read, written) = (tokens(usage.input_tokens), tokens(usage.output_tokens));
+        append!(text, ", tokens {read} in, {written} out");
+        if let Some(most) = state.plan.rules.budget.max_tokens {
+            append!(text, " of {most}");
+        }
+    }
+    text.push_str(&cost_words(state));
+    // A sum over some of the calls must not pass for the whole.
+    if usage.untold > 0 && (usage.cost.is_some() || usage.input_tokens.or(usage.output_tokens).is_some()) {
+        let calls = count(usize::try_from(usage.untold).unwrap_or(usize::MAX), "request");
+        append!(text, "; {calls} reported no tokens");
+    }
+    text
 }
 
 /// The budget of a run, and how much of it is used.

@@ -7,8 +7,10 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use rules::domain::{Millis, OutcomeClass, RunId, Timestamp};
-use rules::engine::State;
+use rules::{
+    domain::{Millis, OutcomeClass, RunId, Timestamp},
+    engine::State,
+};
 
 use super::{Counts, RunState, fields};
 use crate::report::{

@@ -10,7 +10,7 @@ use super::diff::{self, DiffRow};
 use super::proof::{ProofRow, flag_cause, shows_nothing};
 use super::reviews::ReviewRow;
 use super::run::Usage;
-use super::waits::Wait;
+use super::waits::{SlotWait, Wait};
 use super::{NOT_TAKEN, fields};
 use crate::report::{
     folds::{
@@ -21,12 +21,14 @@ use crate::report::{
     },
     screens::text::sanitize,
 };
-use rules::domain::{
-    AttemptKind, Bar, BarOrigin, Cause, DimensionScore, Edge, FailureClass, FailureMode, Phase, Points,
-    QualityFlag, Status, TaskId, Timestamp, Verdict,
+use rules::{
+    domain::{
+        AttemptKind, Bar, BarOrigin, Cause, DimensionScore, Edge, FailureClass, FailureMode, Phase, Points,
+        QualityFlag, Status, TaskId, Timestamp, Verdict,
+    },
+    engine::{Mark, Prerequisite, SeatState, StageReport, State, TaskState, nothing_to_do},
+    plan::Part,
 };
-use rules::engine::{Mark, Prerequisite, StageReport, State, nothing_to_do};
-use rules::plan::Part;
 
 /// The state of one task.
 #[skip_serializing_none]
@@ -138,6 +140,24 @@ pub(crate) struct TaskRow<'a> {
     /// The verdicts that sent it back or ended it, the oldest first.
     #[serde(skip)]
     pub rejections: &'a [StageReport],
+    /// The status of the task, whatever the run takes of the mission.
+    #[serde(skip)]
+    pub standing: Status,
+    /// Whether the verdict of a verification left it out.
+    #[serde(skip)]
+    pub not_taken: bool,
+    /// The person who had the last word about its work.
+    #[serde(skip)]
+    pub person: Option<&'a str>,
+    /// Why accepted work did not stand.
+    #[serde(skip)]
+    pub reopened: Option<&'a str>,
+    /// The turn that it waits for, where it lacks nothing else.
+    #[serde(skip)]
+    pub queued: Option<SlotWait<'a>>,
+    /// How many judges have replied, of how many that are asked now.
+    #[serde(skip)]
+    pub judges: (usize, usize),
 }
 
 /// Where the edges of a verification lead, and which one it took.
@@ -272,6 +292,12 @@ impl<'a> TaskRow<'a> {
             is_of_unknown_baseline: task.attempt.has(Mark::BaselineUnknown),
             is_faulted: task.attempt.has(Mark::Faulted) && !task.attempt.has(Mark::Indeterminate),
             rejections: seen.rejections(),
+            standing: task.status(),
+            not_taken: task.not_taken,
+            person: view.persons.get(&id).map(String::as_str),
+            reopened: task.reopened.as_deref().map(|open| &*open.why),
+            queued: SlotWait::of(state, id),
+            judges: judges(task),
         }
     }
 
@@ -317,6 +343,13 @@ impl<'a> AddedRow<'a> {
             request: from.request.as_deref(),
         })
     }
+}
+
+/// How many judges have replied, of how many that are asked now.
+fn judges(task: &TaskState) -> (usize, usize) {
+    let seats = task.judging().map_or(&[][..], |judging| &judging.seats);
+    let replied = seats.iter().filter(|seat| seat.state != SeatState::Asked);
+    (replied.count(), seats.len())
 }
 
 /// What holds a pending task: titles of dependencies that are not done, or of the fixups that are to mend them, names of

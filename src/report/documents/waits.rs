@@ -14,9 +14,11 @@ use crate::report::{
     },
     vocabulary::ids::{ApprovalId, RequestId},
 };
-use rules::domain::{BarrierId, GateId, HoldOwner, QualityFlag, RunId, TaskId, Timestamp, WaitingReason};
-use rules::engine::{BarrierStage, BelowBar, DeferralReason, State, gate_view};
-use rules::plan::{BarrierKind, BarrierPlan, Part};
+use rules::{
+    domain::{BarrierId, GateId, HoldOwner, QualityFlag, RunId, Status, TaskId, Timestamp, WaitingReason},
+    engine::{BarrierStage, BelowBar, DeferralReason, Mark, RunPhase, State, gate_view},
+    plan::{BarrierKind, BarrierPlan, Part},
+};
 
 /// Something that a run waits for: a person's word, or a moment.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -51,6 +53,9 @@ pub struct Wait<'a> {
     /// The task that waits.
     #[serde(skip)]
     pub task_id: Option<TaskId>,
+    /// Whether judges can be asked again before a person is.
+    #[serde(skip)]
+    pub is_for_judges: bool,
 }
 
 impl<'a> Wait<'a> {
@@ -85,6 +90,7 @@ impl<'a> Wait<'a> {
             expires: None,
             behind: Vec::new(),
             task_id: None,
+            is_for_judges: false,
         }
     }
 
@@ -92,6 +98,7 @@ impl<'a> Wait<'a> {
         Self {
             task: Some(state.plan.title(task)),
             task_id: Some(task),
+            is_for_judges: state.task(task).attempt.has(Mark::Indeterminate),
             ..self
         }
     }
@@ -210,6 +217,36 @@ pub fn waits<'a>(state: &'a State, view: &'a RunView) -> impl Iterator<Item = Wa
     let windows = state.deferrals();
     let windows = windows.filter_map(|(id, _)| Wait::for_window(state, id));
     asked(state, view).chain(delays).chain(windows)
+}
+
+/// The turn that a task waits for, where it lacks nothing else.
+pub(crate) enum SlotWait<'a> {
+    /// The pause before the next attempt, which ends at this moment.
+    Attempt(Timestamp),
+    /// The agent of the task, which does so many tasks at a time.
+    Agent(&'a str, u32),
+    /// One of so many slots.
+    Slot(u32),
+}
+
+impl<'a> SlotWait<'a> {
+    pub fn of(state: &'a State, id: TaskId) -> Option<Self> {
+        let (plan, task) = (state.plan.task(id), state.task(id));
+        let deferral = task.deferral.as_deref();
+        if let Some(deferral) = deferral.filter(|deferral| deferral.why == DeferralReason::BackOff) {
+            return Some(Self::Attempt(deferral.until));
+        }
+        let waits_for_slot = deferral.is_some_and(|deferral| deferral.why == DeferralReason::Slot)
+            || (deferral.is_none() && task.status() == Status::Pending && plan.part == Part::Selected);
+        if !waits_for_slot || state.phase != RunPhase::Running {
+            return None;
+        }
+        let agent = state.plan.agent(plan.agent);
+        Some(match agent.spec.max_concurrent {
+            Some(most) if !state.has_room_for(plan.agent) => Self::Agent(&agent.name, most),
+            _ => Self::Slot(state.plan.rules.concurrency),
+        })
+    }
 }
 
 /// A checkpoint or a delay.

@@ -3,9 +3,11 @@
 use serde_json::Value;
 
 use crate::report::vocabulary::ids::task_key;
-use rules::domain::{AgentId, Answer, AskId, GradeGiven, Probe, Purpose, TaskId, Timestamp};
-use rules::engine::{AskEvent, AskReply};
-use rules::mission::model::Remedy;
+use rules::{
+    domain::{AgentId, Answer, AskId, GradeGiven, Probe, Purpose, TaskId, Timestamp},
+    engine::{AskEvent, AskReply},
+    mission::model::Remedy,
+};
 
 use super::expander::EventExpander;
 use super::payload::{Payload, file, payload, scores, tool_ledger, with_answers};

@@ -6,9 +6,11 @@ use crate::report::{
     folds::view::{AttemptView, RunView},
     vocabulary::ids::{ApprovalId, task_key},
 };
-use rules::domain::{AgentId, AttemptKind, HoldOwner, TaskId, Timestamp, TurnId};
-use rules::engine::{Event, MissionChange, NoticeEvent, RunEvent, RunStarted, TaskEvent, TurnEvent};
-use rules::plan::{Addition, Part, Plan, migrate_plan};
+use rules::{
+    domain::{AgentId, AttemptKind, HoldOwner, TaskId, Timestamp, TurnId},
+    engine::{Event, MissionChange, NoticeEvent, RunEvent, RunStarted, TaskEvent, TurnEvent},
+    plan::{Addition, Part, Plan, migrate_plan},
+};
 
 use super::PublicEvent;
 use super::holds::OpenHolds;

@@ -7,9 +7,11 @@
 use std::collections::BTreeMap;
 
 use crate::report::vocabulary::ids::task_key;
-use rules::domain::{BarrierId, Cause, HoldOwner, StageKey, Status, TaskId, Timestamp, WaitingReason};
-use rules::engine::{DeferralReason, Event, HoldEvent, RunEvent, TaskEvent};
-use rules::plan::BarrierKind;
+use rules::{
+    domain::{BarrierId, Cause, HoldOwner, StageKey, Status, TaskId, Timestamp, WaitingReason},
+    engine::{DeferralReason, Event, HoldEvent, RunEvent, TaskEvent},
+    plan::BarrierKind,
+};
 
 use super::expander::{EventExpander, NamedPayload};
 use super::payload::{Payload, payload};

@@ -1,17 +1,19 @@
 //! What is told of judging: commands, files, verdicts.
 
 use super::payload::{Payload, facts, file, payload, scores};
-use rules::domain::{CriterionGrade, Points, QualityFlag, Stage, StageKey, Status, TaskId, Verdict};
+use rules::{
+    domain::{CriterionGrade, Points, QualityFlag, Stage, StageKey, Status, TaskId, Verdict},
+    engine::{
+        AfterScan, AskEvent, BaselineResult, Event, Job, JobEnd, Mark, RunEvent, RunWork, StageReport,
+        TaskEvent, WorkEvent,
+    },
+    judging::baseline_checks::items,
+    mission::model::{Check, CommandCheck},
+    plan::Requirement,
+};
 use serde_json::{Value, json};
 
 use crate::report::documents::reviews::share;
-use rules::engine::{
-    AfterScan, AskEvent, BaselineResult, Event, Job, JobEnd, RunEvent, StageReport, TaskEvent, WorkEvent,
-};
-use rules::engine::{Mark, RunWork};
-use rules::judging::baseline_checks::items;
-use rules::mission::model::{Check, CommandCheck};
-use rules::plan::Requirement;
 
 use super::expander::{EventExpander, NamedPayload};
 

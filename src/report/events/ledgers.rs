@@ -1,10 +1,12 @@
 //! The ledgers of coordination (semantics, section 17): what is planned, before each wave, and what a wave brought, once it has
 //! ended. Both follow from the journal, so it holds no word of them: they are made where somebody reads it.
 
-use rules::domain::{Status, TaskId};
-use rules::engine::{ESCALATE_AFTER, Event, REPLAN_AFTER, Round, RunEvent, TaskEvent, stall};
-use rules::mission::model::CoordinationMiddleware;
-use rules::plan::{Part, Plan};
+use rules::{
+    domain::{Status, TaskId},
+    engine::{ESCALATE_AFTER, Event, REPLAN_AFTER, Round, RunEvent, TaskEvent, stall},
+    mission::model::CoordinationMiddleware,
+    plan::{Part, Plan},
+};
 
 use super::expander::NamedPayload;
 use super::payload::{Payload, payload};

@@ -9,10 +9,12 @@
 
 mod task;
 
-use rules::domain::{AskId, FailureClass, GateId, Points, Purpose, TurnId};
-use rules::engine::{
-    AskEvent, BudgetEvent, Ceiling, Concern, Event, GateEvent, GateResult, RunEvent, TaskEvent, TurnEvent,
-    TurnUpdate,
+use rules::{
+    domain::{AskId, FailureClass, GateId, Points, Purpose, TurnId},
+    engine::{
+        AskEvent, BudgetEvent, Ceiling, Concern, Event, GateEvent, GateResult, RunEvent, TaskEvent,
+        TurnEvent, TurnUpdate,
+    },
 };
 
 use super::expander::{EventExpander, NamedPayload};

@@ -1,9 +1,7 @@
 //! Public names and keys of what happens to notifications and dead letters.
 
 use crate::report::vocabulary::ids::{notification_id, task_key};
-use rules::domain::Timestamp;
-use rules::engine::NoticeEvent;
-use rules::plan::Plan;
+use rules::{domain::Timestamp, engine::NoticeEvent, plan::Plan};
 
 use super::expander::NamedPayload;
 use super::payload::{Payload, payload};

@@ -4,9 +4,11 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::report::vocabulary::ids::task_key;
-use rules::domain::{DimensionScore, FailureClass, Money, OutcomeClass, PriorAnswer, TaskId};
-use rules::engine::{FileFact, FileRef, StopCause, ToolLedgerRef, TurnFiles, Usage, Used};
-use rules::plan::Plan;
+use rules::{
+    domain::{DimensionScore, FailureClass, Money, OutcomeClass, PriorAnswer, TaskId},
+    engine::{FileFact, FileRef, StopCause, ToolLedgerRef, TurnFiles, Usage, Used},
+    plan::Plan,
+};
 
 /// Keys and values in order; what has no value is left out.
 #[derive(Debug, Default, Serialize)]

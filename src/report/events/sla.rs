@@ -1,8 +1,10 @@
 //! Public names and payloads of deadlines.
 
 use crate::report::vocabulary::ids::task_key;
-use rules::domain::Timestamp;
-use rules::engine::{DeadlineEvent, DeadlineStep};
+use rules::{
+    domain::Timestamp,
+    engine::{DeadlineEvent, DeadlineStep},
+};
 
 use super::expander::{EventExpander, NamedPayload};
 use super::payload::{Payload, payload};

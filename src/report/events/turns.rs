@@ -1,7 +1,6 @@
 //! What is told of turns.
 
-use rules::domain::TurnId;
-use rules::engine::TurnEvent;
+use rules::{domain::TurnId, engine::TurnEvent};
 
 use super::expander::EventExpander;
 use super::payload::{Payload, file, payload, tool_ledger, turn_files};

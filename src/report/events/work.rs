@@ -16,8 +16,10 @@ mod tables;
 
 use std::collections::BTreeMap;
 
-use rules::domain::{HoldOwner, Stage, Status, TaskId};
-use rules::engine::{BudgetEvent, Event, HoldEvent, Job, RunEvent, TaskEvent};
+use rules::{
+    domain::{HoldOwner, Stage, Status, TaskId},
+    engine::{BudgetEvent, Event, HoldEvent, Job, RunEvent, TaskEvent},
+};
 
 use super::expander::{EventExpander, NamedPayload};
 use super::payload::{Payload, payload};

@@ -4,13 +4,15 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use rules::domain::{Severity, Stage, Status, TaskId};
-use rules::engine::{FLAKY, State};
-use rules::mission::first_line;
+use rules::{
+    domain::{Severity, Stage, TaskId},
+    engine::{FLAKY, State},
+    mission::first_line,
+};
 
-use super::view::{FindingView, RunView, SeverityCounts};
+use super::view::{FindingView, RunView};
 use crate::report::{
-    documents::{TaskRow, Tasks},
+    documents::TaskRow,
     screens::text::{sanitize, sanitize_line},
 };
 
@@ -51,7 +53,7 @@ impl<'a> FindingRow<'a> {
         found.map(|found| Self::of(state, found)).collect()
     }
 
-    fn of(state: &'a State, found: &'a FindingView) -> Self {
+    pub fn of(state: &'a State, found: &'a FindingView) -> Self {
         let agent = found.reviewer.map(|id| state.plan.agent_name(id));
         Self {
             stage: found.stage.as_str(),
@@ -121,36 +123,4 @@ fn output(description: &str) -> Vec<String> {
     last.iter()
         .map(|line| format!("{OUTPUT}{}", sanitize_line(line)))
         .collect()
-}
-
-/// The findings of accepted work: how many there are of each severity, and every critical and high one with the
-/// title of its task.
-pub struct Accepted<'a> {
-    pub counts: SeverityCounts,
-    pub severe: Vec<(&'a str, FindingRow<'a>)>,
-}
-
-impl<'a> Accepted<'a> {
-    pub fn of(tasks: Tasks<'a>) -> Self {
-        let Tasks { state, view, .. } = tasks;
-        let mut accepted = Self {
-            counts: SeverityCounts::default(),
-            severe: Vec::new(),
-        };
-        let done = state
-            .plan
-            .task_ids()
-            .filter(|id| state.task(*id).status() == Status::Done);
-        for (id, found) in done.flat_map(|id| view.task(id).found().iter().map(move |found| (id, found))) {
-            // What is for the record says how the verdict came about, not what is wrong with the work.
-            if found.finding.severity > Severity::Info {
-                accepted.counts.add(found.finding.severity);
-            }
-            if found.finding.severity >= Severity::High {
-                let title = state.plan.title(id);
-                accepted.severe.push((title, FindingRow::of(state, found)));
-            }
-        }
-        accepted
-    }
 }

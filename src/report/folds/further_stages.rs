@@ -5,10 +5,12 @@ use serde::Serialize;
 use serde_with::skip_serializing_none;
 
 use crate::agents::tools::{FOR_REVIEWERS, Tool};
-use rules::domain::{AgentId, Severity, StageKey, TaskId, Verdict};
-use rules::engine::{StageReport, State};
-use rules::judging::evidence_rules::is_file_task;
-use rules::plan::{Plan, TaskPlan};
+use rules::{
+    domain::{AgentId, Severity, StageKey, TaskId, Verdict},
+    engine::{StageReport, State},
+    judging::evidence_rules::is_file_task,
+    plan::{Plan, TaskPlan},
+};
 
 use crate::report::screens::text::count;
 

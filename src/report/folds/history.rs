@@ -5,14 +5,16 @@
 
 use std::collections::BTreeMap;
 
-use rules::domain::{
-    AgentId, Answer, AskId, AttemptKind, FailureClass, Millis, Purpose, Status, TaskId, Timestamp, TurnId,
+use rules::{
+    domain::{
+        AgentId, Answer, AskId, AttemptKind, FailureClass, Millis, Purpose, Status, TaskId, Timestamp, TurnId,
+    },
+    engine::{
+        AskEvent, AskReply, CheckResult, Event, Exit, FileRef, Job, JobEnd, Look, Looked, ProcessRef,
+        ReplyRef, StageReport, TaskEvent, ToolLedgerRef, TurnEvent, TurnUpdate, Usage, Used, WorkEvent,
+    },
+    plan::PlanStep,
 };
-use rules::engine::{
-    AskEvent, AskReply, CheckResult, Event, Exit, FileRef, Job, JobEnd, Look, Looked, ProcessRef, ReplyRef,
-    StageReport, TaskEvent, ToolLedgerRef, TurnEvent, TurnUpdate, Usage, Used, WorkEvent,
-};
-use rules::plan::PlanStep;
 
 /// The story of one task.
 #[derive(Debug, Clone)]

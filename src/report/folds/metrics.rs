@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 
 use rust_decimal::Decimal;
 
-use rules::domain::{AttemptKind, Points, QualityFlag, RunId, Stage, Status, TaskId, Verdict};
-use rules::engine::{DeadlineStep, Event, StageReport, TaskEvent};
-use rules::plan::Plan;
+use rules::{
+    domain::{AttemptKind, Points, QualityFlag, RunId, Stage, Status, TaskId, Verdict},
+    engine::{DeadlineStep, Event, StageReport, TaskEvent},
+    plan::Plan,
+};
 
 use crate::report::documents::{MetricsDocument, MetricsRow};
 

@@ -1,10 +1,11 @@
 //! What a task amounts to in a report, the worst first: one ranking for JUnit, Markdown and annotations, so that no
 //! report calls good what another one calls bad.
 
-use rules::domain::{FailureMode, QualityFlag, Status, TaskId, Verdict};
-use rules::engine::Mark;
-use rules::engine::{Hold, State};
-use rules::plan::Part;
+use rules::{
+    domain::{FailureMode, QualityFlag, Status, TaskId, Verdict},
+    engine::{Hold, Mark, State},
+    plan::Part,
+};
 
 use super::further_stages::stage_words;
 use super::view::RunView;
@@ -159,7 +160,7 @@ fn standing_words(row: &TaskRow<'_>) -> String {
         }
         Rank::Waiting => waiting().unwrap_or_default(),
         Rank::Open => match row.blocked_by.as_slice() {
-            [] if row.status == Status::Pending.as_str() => "not started".to_owned(),
+            [] if row.standing == Status::Pending => "not started".to_owned(),
             [] => format!("not finished: {}", row.status),
             blockers => {
                 let blockers: Vec<_> = blockers.iter().map(|name| sanitize(name)).collect();

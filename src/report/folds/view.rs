@@ -13,17 +13,19 @@ mod task;
 
 use std::collections::BTreeMap;
 
-use rules::domain::{
-    AgentId, Answer, AskId, BarrierId, Cause, HoldOwner, Millis, Money, Purpose, RunId, Stage, Status,
-    TaskId, Timestamp, TurnId, Verdict,
+use rules::{
+    domain::{
+        AgentId, Answer, AskId, BarrierId, Cause, HoldOwner, Millis, Money, Purpose, RunId, Stage, Status,
+        TaskId, Timestamp, TurnId, Verdict,
+    },
+    engine::{
+        AskEvent, AskReply, BudgetEvent, Concern, DeadlineStep, DependencyStep, Event, HoldEvent, Outcome,
+        ReplyRef, RunEvent, Salvaged, StageReport, TaskEvent, TaskWork, ToolLedgerRef, TurnEvent, TurnUpdate,
+        Usage, Way, WorkId, add_known,
+    },
+    mission::model::FinalChecks,
+    plan::{NO_FINAL_CHECKS, Plan},
 };
-use rules::engine::{
-    AskEvent, AskReply, BudgetEvent, Concern, DeadlineStep, DependencyStep, Event, HoldEvent, Outcome,
-    ReplyRef, RunEvent, Salvaged, StageReport, TaskEvent, TaskWork, ToolLedgerRef, TurnEvent, TurnUpdate,
-    Usage, Way, WorkId, add_known,
-};
-use rules::mission::model::FinalChecks;
-use rules::plan::{NO_FINAL_CHECKS, Plan};
 
 pub use task::{
     AttemptView, FailureView, FindingView, SeatDimension, SeatStanding, SeatView, SeverityCounts, TaskView,

@@ -16,8 +16,10 @@ use std::time::Duration;
 use chrono::DateTime;
 use quick_junit::{NonSuccessKind, Report, SerializeError, TestCase, TestCaseStatus, TestRerun, TestSuite};
 
-use rules::domain::{Cause, FailureClass, OutcomeClass, QualityFlag, Timestamp};
-use rules::engine::GateStanding;
+use rules::{
+    domain::{Cause, FailureClass, OutcomeClass, QualityFlag, Timestamp},
+    engine::GateStanding,
+};
 
 use crate::report::{
     documents::{AttemptRow, RunDocument, TaskRow},
@@ -54,10 +56,9 @@ pub fn junit(run: &RunDocument<'_>) -> Result<String, SerializeError> {
             tasks.add_property(("allowed", allowed.join(",").as_str()));
         }
     }
-    let rules = &run.tasks.state.plan.rules;
-    if !rules.settings.evaluate {
+    if let Some(reviews_off) = &run.reviews_off {
         tasks.add_property(("evaluate", "off"));
-        for off in rules.loosened.iter().filter(|found| found.is_off) {
+        for off in reviews_off {
             tasks.add_property(("evaluateOffBy", clean(&off.place).as_str()));
         }
     }

@@ -1,17 +1,16 @@
 //! A run in Markdown, the worst first, never longer than it may be: for `$GITHUB_STEP_SUMMARY`, merge requests, mails.
 
-use rules::domain::Points;
-use rules::mission::char_start;
+use rules::{domain::Points, mission::char_start};
 
 use crate::report::{
     documents::{GateRow, RunDocument, TaskRow},
     folds::{
-        findings::{self, Accepted},
+        findings,
         further_stages::{remarks, stage_words},
         rank::{Rank, reason},
     },
     screens::{
-        summary::{not_reviewed, outcome_words},
+        summary::outcome_words,
         text::{elapsed, sanitize},
     },
 };
@@ -51,11 +50,8 @@ pub fn markdown(run: &RunDocument<'_>, most: usize) -> String {
         .worst_first()
         .take_while(|task| task.rank <= Rank::BelowBar);
     page.rows(bad.filter_map(|task| findings(&task)), "task with findings");
-    let looked_at = run.tasks.view.scrutiny.keys();
-    page.rows(
-        looked_at.map(|id| further(&run.tasks.row(*id))),
-        "task with further stages",
-    );
+    let looked_at = run.tasks.looked_at_further();
+    page.rows(looked_at.map(|task| further(&task)), "task with further stages");
     page.text.truncate(char_start(&page.text, most));
     page.text
 }
@@ -100,7 +96,7 @@ fn head(run: &RunDocument<'_>) -> String {
         text.push_str(" · cancelled");
     }
     text.push_str("\n\n");
-    if let Some(words) = not_reviewed(run.tasks.state) {
+    if let Some(words) = run.not_reviewed() {
         append_line!(text, "> **{}**\n", escape(&words));
     }
     let counts = &run.counts;
@@ -116,7 +112,7 @@ fn head(run: &RunDocument<'_>) -> String {
     if counts.baseline_unknown > 0 {
         append_line!(text, "- baseline unknown: {}", counts.baseline_unknown);
     }
-    let accepted = Accepted::of(run.tasks);
+    let accepted = run.tasks.accepted();
     let words = accepted.counts.words();
     if !words.is_empty() {
         append_line!(text, "- findings in accepted work: {words}");

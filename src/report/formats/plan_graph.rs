@@ -2,8 +2,10 @@
 //! inside quotes; nodes are named by number.
 
 use crate::report::screens::text::sanitize;
-use rules::domain::{Edge, TaskId};
-use rules::plan::{GatePlan, Part, Plan, waves};
+use rules::{
+    domain::{Edge, TaskId},
+    plan::{GatePlan, Part, Plan, waves},
+};
 
 /// The graph in Graphviz's language: tasks as boxes in ranks, gates as diamonds.
 pub fn dot(plan: &Plan) -> String {

@@ -14,8 +14,10 @@ use crate::report::{
     },
     vocabulary::budget::footer_words,
 };
-use rules::domain::{Millis, RunId, Status, TaskId, Timestamp};
-use rules::engine::{Event, ProcessRef, State};
+use rules::{
+    domain::{Millis, RunId, Status, TaskId, Timestamp},
+    engine::{Event, ProcessRef, State},
+};
 
 use super::line::LineBuilder;
 use super::live::{Live, RunningTask, activity};

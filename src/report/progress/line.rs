@@ -17,10 +17,12 @@ use crate::report::screens::{
     style::{Role, Symbols, TextLayout},
     text::{count, elapsed, sanitize, sanitize_line, seconds, short, width},
 };
-use rules::domain::{Millis, QualityFlag, RunId, TaskId, Timestamp};
-use rules::engine::{Event, GateEvent, NoticeEvent, State};
-use rules::mission::model::Review;
-use rules::plan::TaskPlan;
+use rules::{
+    domain::{Millis, QualityFlag, RunId, TaskId, Timestamp},
+    engine::{Event, GateEvent, NoticeEvent, State},
+    mission::model::Review,
+    plan::TaskPlan,
+};
 
 use super::live::Live;
 use super::verb::Verb;

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::line::passed_words;
-use rules::domain::{Answer, Millis, Purpose, Status, TaskId, Timestamp};
-use rules::engine::{
-    AskEvent, AskReply, Event, Job, JobEnd, ProcessRef, RunEvent, Seat, SeatState, State, TaskEvent,
-    TurnEvent, TurnUpdate, WorkEvent,
+use rules::{
+    domain::{Answer, Millis, Purpose, Status, TaskId, Timestamp},
+    engine::{
+        AskEvent, AskReply, Event, Job, JobEnd, ProcessRef, RunEvent, Seat, SeatState, State, TaskEvent,
+        TurnEvent, TurnUpdate, WorkEvent,
+    },
 };
 
 /// The running tasks, and when the session began. Holds at most one row per slot.

@@ -4,8 +4,10 @@ use std::io::Write;
 
 use crate::report::screens::style::TextLayout;
 use crate::test_clock::scaled;
-use rules::domain::{Millis, RunId, Timestamp};
-use rules::engine::{Event, RunEvent, State};
+use rules::{
+    domain::{Millis, RunId, Timestamp},
+    engine::{Event, RunEvent, State},
+};
 
 use super::line::{LineBuilder, ProgressLine};
 use super::{Details, Observer};

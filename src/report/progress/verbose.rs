@@ -1,12 +1,14 @@
 //! What `-v` adds: where agents are, how each turn and check ended, what every reviewer answered.
 
 use crate::report::screens::{style::Role, text::seconds};
-use rules::domain::{Answer, DimensionScore, Purpose, SeatPlace, TaskId, TurnId};
-use rules::engine::{
-    AskEvent, AskReply, CheckResult, Event, Exit, FileFact, Job, JobEnd, ReplyRef, RunEvent, State,
-    TurnEvent, TurnUpdate, Usage, WorkEvent,
+use rules::{
+    domain::{Answer, DimensionScore, Purpose, SeatPlace, TaskId, TurnId},
+    engine::{
+        AskEvent, AskReply, CheckResult, Event, Exit, FileFact, Job, JobEnd, ReplyRef, RunEvent, State,
+        TurnEvent, TurnUpdate, Usage, WorkEvent,
+    },
+    mission::model::Check,
 };
-use rules::mission::model::Check;
 
 use super::line::{ProgressLine, title};
 use super::verb::Verb;

@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use similar::{ChangeTag, TextDiff};
 
-use rules::domain::{Status, TaskId};
-use rules::engine::{Event, RunEvent, State, TaskEvent};
+use rules::{
+    domain::{Status, TaskId},
+    engine::{Event, RunEvent, State, TaskEvent},
+};
 
 use super::text::sanitize;
 

@@ -3,15 +3,20 @@
 
 use std::collections::BTreeSet;
 
-use rules::domain::{Bar, BarOrigin, TaskId};
-use rules::engine::{State, agents_needed, judging_agents};
-use rules::judging::protected::judging_commands;
-use rules::mission::Loosening;
-use rules::mission::model::{Adapter, Agent, Field, Review};
-use rules::mission::shell_line::reader_hint;
-use rules::plan::Judge;
-use rules::plan::Part;
-use rules::plan::eligibility::{excluded, keeps_from_taking_over, successor};
+use rules::{
+    domain::{Bar, BarOrigin, TaskId},
+    engine::{State, agents_needed, judging_agents},
+    judging::protected::judging_commands,
+    mission::{
+        Loosening,
+        model::{Adapter, Agent, Field, Review},
+        shell_line::reader_hint,
+    },
+    plan::{
+        Judge, Part,
+        eligibility::{excluded, keeps_from_taking_over, successor},
+    },
+};
 
 use super::text::count;
 

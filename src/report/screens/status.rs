@@ -6,15 +6,16 @@ use comfy_table::{Cell, CellAlignment, Color, ColumnConstraint, ContentArrangeme
 use serde::{Deserialize, Serialize};
 
 use crate::runtime::Tail;
-use rules::domain::{Bar, Phase, Points, QualityFlag, RunId, Status, TaskId, Timestamp};
-use rules::engine::{DeferralReason, GateStanding, RunPhase, SeatState, State};
-use rules::plan::Part;
+use rules::{
+    domain::{Bar, Phase, Points, QualityFlag, RunId, Status, TaskId, Timestamp},
+    engine::GateStanding,
+};
 
 use super::style::{Role, Sheet, TextLayout};
-use super::summary::{not_reviewed, outcome_words, resumable_at};
+use super::summary::{outcome_words, resumable_at};
 use super::text::{against_bar, elapsed, fit, sanitize};
 use crate::report::{
-    documents::{GateRow, RunDocument, RunState, TaskRow, Tasks},
+    documents::{GateRow, RunDocument, RunState, SlotWait, TaskRow},
     folds::{
         further_stages::stage_name,
         rank::{Rank, reason},
@@ -136,12 +137,11 @@ struct TaskLine {
 impl StatusPage {
     /// Makes the page of a run.
     pub fn of(run: &RunDocument<'_>) -> Self {
-        let state = run.tasks.state;
-        let shown = shown(state);
+        let shown = run.tasks.news_first(ROWS);
         Self {
             run: run.run_id.cloned(),
             mission: run.mission.to_owned(),
-            unattended: RunState::of(state, false),
+            unattended: run.unattended,
             at_work: run
                 .agents_at_work
                 .iter()
@@ -151,9 +151,12 @@ impl StatusPage {
             since: None,
             above: above(run),
             hidden: run.counts.total.saturating_sub(shown.len()),
-            rows: shown.into_iter().map(|id| TaskLine::of(run.tasks, id)).collect(),
+            rows: shown
+                .into_iter()
+                .map(|id| TaskLine::of(&run.tasks.row(id)))
+                .collect(),
             below: below(run),
-            outcome: run.tasks.view.outcome.as_ref().map(outcome_words),
+            outcome: run.recorded.map(outcome_words),
             finished: run.finished_at,
         }
     }
@@ -218,7 +221,7 @@ impl StatusPage {
 
 /// The lines above the tasks.
 fn above(run: &RunDocument<'_>) -> Vec<StatusLine> {
-    let not_reviewed = not_reviewed(run.tasks.state).map(|words| StatusLine::warn(sanitize(&words)));
+    let not_reviewed = run.not_reviewed().map(|words| StatusLine::warn(sanitize(&words)));
     let left_out = run.counts.left_out().map(StatusLine::warn);
     let counts = StatusLine::new(None, format!("tasks: {}", run.counts.words()));
     not_reviewed.into_iter().chain(left_out).chain([counts]).collect()
@@ -232,8 +235,7 @@ fn below(run: &RunDocument<'_>) -> Vec<StatusLine> {
     let waits = run.asked().take(ROWS).chain(run.windows().take(ROWS));
     lines.extend(waits.map(|wait| StatusLine::warn(format!("waiting {}", wait.line()))));
     lines.extend(resumable_at(run).map(|words| StatusLine::warn(words).while_live(false)));
-    let until = run.tasks.state.waits_until();
-    lines.extend(until.map(|until| {
+    lines.extend(run.waits_until.map(|until| {
         let words = format!("the session waits for a person until {}", until.to_rfc3339());
         StatusLine::warn(words).while_live(true)
     }));
@@ -294,8 +296,7 @@ fn words_of(tail: &Tail) -> String {
 }
 
 impl TaskLine {
-    fn of(tasks: Tasks<'_>, id: TaskId) -> Self {
-        let row = tasks.row(id);
+    fn of(row: &TaskRow<'_>) -> Self {
         let words = match (row.rank, row.phase) {
             (Rank::NotSelected | Rank::NotTaken | Rank::Superseded, _) => row.rank.words().to_owned(),
             (_, Some(phase @ (Phase::Fix | Phase::Clarification))) => {
@@ -304,10 +305,10 @@ impl TaskLine {
             _ => row.status.to_owned(),
         };
         Self {
-            id,
+            id: row.id,
             title: row.title.to_owned(),
             agent: row.agent.to_owned(),
-            status: tasks.state.task(id).status(),
+            status: row.standing,
             words,
             is_superseded: row.superseded_by.is_some(),
             flag: row.quality_flag,
@@ -316,7 +317,7 @@ impl TaskLine {
             tries: row.attempts.len(),
             started: row.started_at,
             finished: row.finished_at,
-            note: note(tasks, &row),
+            note: note(row),
         }
     }
 
@@ -334,15 +335,13 @@ impl TaskLine {
 }
 
 /// Why a task is where it is, and what the further stages said of its work.
-fn note(tasks: Tasks<'_>, row: &TaskRow<'_>) -> Option<String> {
-    let Tasks { state, view, .. } = tasks;
+fn note(row: &TaskRow<'_>) -> Option<String> {
     let said = row.scrutiny();
     let said = said.map(|report| format!("{} {}", sanitize(stage_name(report)), report.verdict.as_str()));
-    let person = view.accepted_by(state, row.id);
+    let person = row.person.filter(|_| row.standing == Status::Done);
     let person = person.map(|name| format!("accepted by {}", sanitize(name)));
-    let reopened = state.task(row.id).reopened.as_deref();
-    let reopened = reopened.map(|open| format!("reopened: {}", sanitize(&open.why)));
-    let notes: Vec<String> = reason_of(state, row)
+    let reopened = row.reopened.map(|why| format!("reopened: {}", sanitize(why)));
+    let notes: Vec<String> = reason_of(row)
         .into_iter()
         .chain(reopened)
         .chain(person)
@@ -353,11 +352,11 @@ fn note(tasks: Tasks<'_>, row: &TaskRow<'_>) -> Option<String> {
 }
 
 /// The reason of a task's state: what holds it, what it waits for, how it failed, or how far its review is.
-fn reason_of(state: &State, row: &TaskRow<'_>) -> Option<String> {
+fn reason_of(row: &TaskRow<'_>) -> Option<String> {
     if let Some(by) = row.superseded_by {
         return Some(format!("by {}", sanitize(by)));
     }
-    if state.task(row.id).not_taken {
+    if row.not_taken {
         return Some(row.not_taken_words());
     }
     if let Some(failure) = &row.failure {
@@ -376,40 +375,22 @@ fn reason_of(state: &State, row: &TaskRow<'_>) -> Option<String> {
         let names: Vec<_> = row.blocked_by.iter().map(|name| sanitize(name)).collect();
         return Some(format!("needs {}", names.join(", ")));
     }
-    if let Some(words) = queued(state, row.id) {
+    if let Some(words) = queued(row) {
         return Some(words);
     }
-    let judging = state.task(row.id).judging();
-    let seats = judging.map_or(&[][..], |judging| &judging.seats);
-    let replied = seats.iter().filter(|seat| seat.state != SeatState::Asked).count();
-    (!seats.is_empty()).then(|| format!("judges {replied}/{}", seats.len()))
+    let (replied, asked) = row.judges;
+    (asked > 0).then(|| format!("judges {replied}/{asked}"))
 }
 
 /// The wait of a task that lacks only its turn: for a slot, for its agent, or for the pause before an attempt.
-fn queued(state: &State, id: TaskId) -> Option<String> {
-    let (plan, task) = (state.plan.task(id), state.task(id));
-    let deferral = task.deferral.as_deref();
-    if let Some(deferral) = deferral.filter(|deferral| deferral.why == DeferralReason::BackOff) {
-        let at = deferral.until.to_rfc3339();
-        return Some(format!(
-            "waits until {} for its next attempt",
-            &at[..at.len().min(19)]
-        ));
-    }
-    let waits_for_slot = deferral.is_some_and(|deferral| deferral.why == DeferralReason::Slot)
-        || (deferral.is_none() && task.status() == Status::Pending && plan.part == Part::Selected);
-    if !waits_for_slot || state.phase != RunPhase::Running {
-        return None;
-    }
-    let agent = state.plan.agent(plan.agent);
-    Some(match agent.spec.max_concurrent {
-        Some(most) if !state.has_room_for(plan.agent) => {
-            format!(
-                "waits for agent {} (maxConcurrent: {most})",
-                sanitize(&agent.name)
-            )
+fn queued(row: &TaskRow<'_>) -> Option<String> {
+    Some(match row.queued.as_ref()? {
+        SlotWait::Attempt(until) => {
+            let at = until.to_rfc3339();
+            format!("waits until {} for its next attempt", &at[..at.len().min(19)])
         }
-        _ => format!("waits for a slot ({} at a time)", state.plan.rules.concurrency),
+        SlotWait::Agent(name, most) => format!("waits for agent {} (maxConcurrent: {most})", sanitize(name)),
+        SlotWait::Slot(most) => format!("waits for a slot ({most} at a time)"),
     })
 }
 
@@ -576,20 +557,6 @@ impl StatusText<'_> {
     }
 }
 
-/// The tasks that are shown, in file order.
-fn shown(state: &State) -> Vec<TaskId> {
-    let counts = &state.sums.counts;
-    if (counts.selected + counts.not_taken) as usize <= ROWS {
-        return state.plan.task_ids().collect();
-    }
-    let is_news = |id: &TaskId| state.task(*id).flag() != Some(QualityFlag::Clean);
-    let mut shown: Vec<_> = state.plan.task_ids().filter(is_news).take(ROWS).collect();
-    let room = ROWS - shown.len();
-    shown.extend(state.plan.task_ids().filter(|id| !is_news(id)).take(room));
-    shown.sort_unstable();
-    shown
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
@@ -649,7 +616,7 @@ mod tests {
         let mut scene = Scene::start(mission);
         let note = |scene: &Scene<'_>, id| {
             let tasks = document(scene, RunState::Running).tasks;
-            note(tasks, &tasks.row(TaskId(id))).unwrap_or_default()
+            note(&tasks.row(TaskId(id))).unwrap_or_default()
         };
         assert_eq!(note(&scene, 1), "waits for a slot (1 at a time)");
         assert_eq!(note(&scene, 0), "");

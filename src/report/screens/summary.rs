@@ -6,17 +6,18 @@
 use minijinja::value::{Serde, Value};
 use minijinja::{Error, context};
 
-use rules::domain::{FailureMode, GateId, OutcomeClass, Points, Status, TaskId};
-use rules::engine::{GateStanding, Mark, Outcome, State};
-use rules::mission::Loosening;
+use rules::{
+    domain::{OutcomeClass, Points, TaskId},
+    engine::{GateStanding, Outcome},
+};
 
 use super::style::TextLayout;
 use super::templates::render;
-use super::text::{against_bar, columns, count, elapsed, sanitize, time_of_day};
+use super::text::{against_bar, columns, elapsed, sanitize, time_of_day};
 use crate::report::{
-    documents::{FailureRow, GateRow, RunDocument, blocked_by},
+    documents::{FailureRow, GateRow, RunDocument, Tasks},
     folds::{
-        findings::{self, Accepted},
+        findings,
         rank::{Rank, reason},
     },
     vocabulary::budget,
@@ -25,25 +26,12 @@ use crate::report::{
 /// Rows of a list; more are counted.
 const ROWS: usize = 10;
 
-/// The banner of a run without reviews: by what they are switched off, and what that means.
-pub fn not_reviewed(state: &State) -> Option<String> {
-    let rules = &state.plan.rules;
-    if rules.settings.evaluate {
-        return None;
-    }
-    let off = rules.loosened.iter().find(|found| found.is_off);
-    let off = off.map_or_else(|| "reviews are switched off".to_owned(), Loosening::words);
-    Some(format!(
-        "NOTHING WAS REVIEWED: {off}, agents' work was taken as it came"
-    ))
-}
-
 /// The block of a session that has ended, with a line feed at its end.
 ///
 /// # Errors
 /// When the template does not fit its values: our bug.
 pub fn summary(run: &RunDocument<'_>, screen: &TextLayout) -> Result<String, Error> {
-    let (tasks, state, counts) = (run.tasks, run.tasks.state, &run.counts);
+    let (tasks, counts) = (run.tasks, &run.counts);
     let of_rank = |rank| tasks.of_rank(rank);
     let because = |id: &TaskId| {
         let task = tasks.row(*id);
@@ -58,21 +46,16 @@ pub fn summary(run: &RunDocument<'_>, screen: &TextLayout) -> Result<String, Err
     };
     // Each for which the orchestrator said why there is no other way.
     let mut skipped = Vec::new();
-    if counts.skipped > 0 && state.plan.rules.orchestrator.is_some() {
+    if counts.skipped > 0 && run.has_orchestrator {
         skipped = of_rank(Rank::Cascaded);
         skipped.retain(|id| failure(id).contains("; the orchestrator: "));
     }
-    let mut kept = Vec::new();
-    if state.ledger.limit().is_some() {
-        kept = of_rank(Rank::Open);
-        kept.retain(|id| blocked_by(state, *id).is_empty());
-    }
     let gate = |gate: &&GateRow<'_>| line(gate.name, gate.reason.as_deref().unwrap_or_default());
-    let accepted = Accepted::of(tasks);
+    let accepted = tasks.accepted();
     let (asked, windows): (Vec<_>, Vec<_>) = (run.asked().collect(), run.windows().collect());
     let page = context! {
         worked => run.worked_for().map(elapsed),
-        not_reviewed => not_reviewed(state),
+        not_reviewed => run.not_reviewed(),
         left_out => counts.left_out(),
         words => counts.words(),
         below => counts.below_bar(),
@@ -85,7 +68,7 @@ pub fn summary(run: &RunDocument<'_>, screen: &TextLayout) -> Result<String, Err
         bar => run.mission_score.bar.map(|bar| bar.to_string()),
         gate_sums => gate_sums(&run.gates),
         failed_gates => list(&run.failed_gates().collect::<Vec<_>>(), gate),
-        scores => scores(state, screen),
+        scores => scores(tasks, screen),
         failed => list(&of_rank(Rank::Failed), failure),
         skipped => list(&skipped, failure),
         found => accepted.counts.words(),
@@ -94,10 +77,10 @@ pub fn summary(run: &RunDocument<'_>, screen: &TextLayout) -> Result<String, Err
         windows => list(&windows, |wait| wait.line()),
         resumes => resumable_at(run),
         told => list(run.warnings, |warning| sanitize(warning).into_owned()),
-        undelivered => tasks.view.undelivered,
-        limits => budget::sentences(state),
-        kept => list(&kept, |id| sanitize(state.plan.title(*id)).into_owned()),
-        used => usage(state),
+        undelivered => run.undelivered,
+        limits => &run.limits,
+        kept => list(&tasks.kept_by_limit(), |id| sanitize(tasks.title(*id)).into_owned()),
+        used => &run.usage.words,
         exit => run.ended.map(outcome_words),
         is_ok => run.ended.is_some_and(|outcome| outcome.class == OutcomeClass::Ok),
         next => next_commands(run),
@@ -134,18 +117,15 @@ pub fn gate_sums(gates: &[GateRow<'_>]) -> String {
 }
 
 /// Only where scores are: the worst come first.
-fn scores(state: &State, screen: &TextLayout) -> Value {
-    let mut scored: Vec<(Points, TaskId)> = state
-        .plan
-        .task_ids()
-        .filter(|id| !state.task(*id).is_superseded())
-        .filter_map(|id| Some((state.task(id).attempt.points?, id)))
-        .collect();
-    scored.sort_unstable();
+fn scores(tasks: Tasks<'_>, screen: &TextLayout) -> Value {
+    let scored = tasks.scores();
     let symbols = screen.style.symbols();
     let row = |(points, id): &(Points, TaskId)| {
-        let title = sanitize(state.plan.title(*id)).into_owned();
-        [against_bar(*points, state.plan.bar(*id), symbols), title]
+        let task = tasks.row(*id);
+        [
+            against_bar(*points, task.bar, symbols),
+            sanitize(task.title).into_owned(),
+        ]
     };
     let rows: Vec<[String; 2]> = scored.iter().take(ROWS).map(row).collect();
     Serde((columns(&rows), scored.len())).into()
@@ -155,27 +135,6 @@ fn scores(state: &State, screen: &TextLayout) -> Value {
 pub fn resumable_at(run: &RunDocument<'_>) -> Option<String> {
     let from = run.finished_at.unwrap_or_default();
     Some(format!("resumable at {}", time_of_day(run.resumable_at?, from)))
-}
-
-/// Requests, tokens and cost, of what there may be.
-fn usage(state: &State) -> String {
-    let usage = state.ledger.spent();
-    let mut text = budget::requests_words(state);
-    if usage.input_tokens.is_some() || usage.output_tokens.is_some() {
-        let tokens = |tokens: Option<u64>| tokens.map_or_else(|| "?".to_owned(), |tokens| tokens.to_string());
-        let (read, written) = (tokens(usage.input_tokens), tokens(usage.output_tokens));
-        append!(text, ", tokens {read} in, {written} out");
-        if let Some(most) = state.plan.rules.budget.max_tokens {
-            append!(text, " of {most}");
-        }
-    }
-    text.push_str(&budget::cost_words(state));
-    // A sum over some of the calls must not pass for the whole.
-    if usage.untold > 0 && (usage.cost.is_some() || usage.input_tokens.or(usage.output_tokens).is_some()) {
-        let calls = count(usize::try_from(usage.untold).unwrap_or(usize::MAX), "request");
-        append!(text, "; {calls} reported no tokens");
-    }
-    text
 }
 
 /// `exit 3 (task_failed), also gate_failed; allowed: below_threshold`
@@ -200,26 +159,22 @@ pub fn outcome_words(outcome: &Outcome) -> String {
 /// The commands that can be typed now, in the order in which a person would: look at what failed, decide what
 /// waits, open what is shut, go on.
 pub fn next_commands(run: &RunDocument<'_>) -> Vec<String> {
-    let (state, mut commands) = (run.tasks.state, Vec::new());
+    let (tasks, mut commands) = (run.tasks, Vec::new());
     let Some(id) = run.run_id else {
         return commands;
     };
-    let of_rank = |rank| run.tasks.of_rank(rank);
-    let mut failed = of_rank(Rank::Failed);
-    failed.retain(|id| state.task(*id).mode() != Some(FailureMode::Cancelled));
-    let broken = failed.first().copied();
-    let worst = || broken.or(of_rank(Rank::Indeterminate).first().copied());
-    if let Some(task) = worst().or(of_rank(Rank::BelowBar).first().copied()) {
-        let title = shell_word(state.plan.title(task));
+    let first = |rank| tasks.of_rank(rank).first().copied();
+    let broken = tasks.broken();
+    let worst = broken.or_else(|| first(Rank::Indeterminate));
+    if let Some(task) = worst.or_else(|| first(Rank::BelowBar)) {
+        let title = shell_word(tasks.title(task));
         commands.push(format!("quorum show {title} {id}"));
     }
     // What was accepted below its bar a person may know of, or refuse.
     commands.extend(run.requests.first().map(|request| request.command.clone()));
     // Where judges were missing they are asked again before a person is.
     let waits = |again: bool| {
-        let is_for_judges = |task| state.task(task).attempt.has(Mark::Indeterminate);
-        let mut asked = run.asked();
-        let first = asked.find(|asked| asked.task_id.is_some_and(is_for_judges) == again)?;
+        let first = run.asked().find(|asked| asked.is_for_judges == again)?;
         first.command.clone()
     };
     let asked = waits(false);
@@ -230,14 +185,14 @@ pub fn next_commands(run: &RunDocument<'_>) -> Vec<String> {
     if broken.is_some() && !was_stopped {
         commands.push(format!("quorum resume {id} --retry-failed"));
     } else if let Some(worst) = shut
-        .and_then(|gate| worst_before(state, gate.id))
+        .and_then(|gate| tasks.worst_before(gate.id))
         .filter(|_| !was_stopped)
     {
         // A gate that failed stays so as long as the work before it is what it was.
-        let title = shell_word(state.plan.title(worst));
+        let title = shell_word(tasks.title(worst));
         commands.push(format!("quorum resume {id} --redo {title}"));
     } else if run.resumable {
-        let more = state.ledger.limit().map_or("", budget::what_helps);
+        let more = run.limit.map_or("", budget::what_helps);
         commands.push(format!("quorum resume {id}{more}"));
     }
     commands.extend(waits(true).filter(|_| judges_first));
@@ -246,25 +201,12 @@ pub fn next_commands(run: &RunDocument<'_>) -> Vec<String> {
         let name = shell_word(gate.name);
         commands.push(format!("quorum gate {name} --override --reason REASON"));
     }
-    if run.tasks.view.undelivered > 0 {
+    if run.undelivered > 0 {
         commands.push("quorum dlq list".to_owned());
     }
     commands.extend(run.to_merge.iter().map(|name| format!("git merge {name}")));
     commands.push(format!("quorum status {id}"));
     commands
-}
-
-/// The done task before a gate that has the lowest score, or the first one where none has any.
-fn worst_before(state: &State, gate: GateId) -> Option<TaskId> {
-    let before = state.plan.gate(gate).after.iter().copied();
-    let done = before.filter(|id| state.task(*id).status() == Status::Done);
-    done.min_by_key(|id| {
-        state
-            .task(*id)
-            .attempt
-            .points
-            .map_or((1, None), |points| (0, Some(points)))
-    })
 }
 
 /// A name as one word of a shell command. Names with control characters are shown without them: better a command that

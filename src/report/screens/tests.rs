@@ -13,7 +13,7 @@ use crate::report::documents::reviews::CriterionRow;
 use crate::report::documents::runs::{self, RunRow};
 use crate::report::documents::show::{FileView, TaskDocument};
 use crate::report::documents::{
-    DimensionRow, GateRow, InboxDocument, ReviewDocument, RunDocument, RunState, Wait,
+    DimensionRow, GateRow, InboxDocument, ReviewDocument, RunDocument, RunState, Tasks, Wait,
 };
 use crate::report::folds::history::TaskHistory;
 use crate::report::folds::metrics;
@@ -98,7 +98,7 @@ fn a_task_with_everything() {
             preview: format!("  {HOSTILE}\tindented\n{LONG}\n"),
         })
     };
-    let document = TaskDocument::of(&scene.state, &scene.view, &history, None, &files);
+    let document = TaskDocument::of(Tasks::of(&scene.state, &scene.view), &history, None, &files);
     insta::assert_snapshot!(everywhere(
         |screen| super::show::human(&document, true, screen).unwrap()
     ));
@@ -171,6 +171,7 @@ fn what_waits_for_a_person() {
         since: Timestamp(0),
         expires: None,
         task_id: None,
+        is_for_judges: false,
     };
     let run = run_id();
     let document = InboxDocument {

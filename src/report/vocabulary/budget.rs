@@ -1,8 +1,10 @@
 //! The budget in words: what was used of it, and what ended the work.
 
-use rules::domain::Money;
-use rules::engine::{Ceiling, State};
-use rules::plan::Plan;
+use rules::{
+    domain::Money,
+    engine::{Ceiling, State},
+    plan::Plan,
+};
 
 use crate::report::screens::text::{count, sanitize};
 

@@ -4,8 +4,10 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::domain::{Bar, Digest, Dimension, Points};
-use crate::mission::model::{Agent, Consensus};
+use crate::{
+    domain::{Bar, Digest, Dimension, Points},
+    mission::model::{Agent, Consensus},
+};
 
 /// The bars that a run took from a file of fits when it began.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -2,12 +2,14 @@
 
 use std::fmt;
 
-use crate::domain::{AgentId, StageKey, TaskId};
+use crate::{
+    domain::{AgentId, StageKey, TaskId},
+    mission::model::{Adapter, Independence},
+};
 
 use super::independence::{Dependence, ModelIdentity};
 use super::model::{ApproverPlan, Plan, TaskPlan};
 use super::pipeline::PanelSeats;
-use crate::mission::model::{Adapter, Independence};
 
 /// An agent that may judge, and why it is asked.
 #[derive(Debug, Clone, Copy, PartialEq)]

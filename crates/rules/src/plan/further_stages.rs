@@ -4,10 +4,12 @@
 use std::collections::HashMap;
 
 use super::pipeline::{OwnStage, RedTeamPlan, StageJudge, StagePlan, VisionPlan};
-use crate::domain::{AgentId, StageKey};
-use crate::mission::{
-    file::scalar::Span,
-    model::{self, Autonomy, Mission, Stakes},
+use crate::{
+    domain::{AgentId, StageKey},
+    mission::{
+        file::scalar::Span,
+        model::{self, Autonomy, Mission, Stakes},
+    },
 };
 
 /// The stages of all tasks of a mission; a task may add to them.

@@ -15,10 +15,12 @@ use super::migrate_plan::goes_on_with;
 use super::model::{Part, Plan, TaskPlan};
 use super::pipeline::StagePlan;
 use super::provenance::{Origin, Provenance};
-use crate::domain::{AgentId, Digest, TaskId, folded, look_alike};
-use crate::mission::{
-    model::{Clarification, FinishGate, OnExhausted, TaskType},
-    validate::unclear,
+use crate::{
+    domain::{AgentId, Digest, TaskId, folded, look_alike},
+    mission::{
+        model::{Clarification, FinishGate, OnExhausted, TaskType},
+        validate::unclear,
+    },
 };
 
 /// Tasks that have the same source.

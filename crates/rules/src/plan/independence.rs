@@ -12,10 +12,12 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use regex::Regex;
 use unicode_normalization::UnicodeNormalization;
 
-use crate::domain::is_invisible;
+use crate::{
+    domain::is_invisible,
+    mission::model::{Adapter, AdapterKind, Agent, Independence},
+};
 
 use super::model::AgentPlan;
-use crate::mission::model::{Adapter, AdapterKind, Agent, Independence};
 
 /// How model names begin, and whose they are. The first that fits counts, so the longer ones stand first.
 const FAMILIES: &[(&str, &str)] = &[

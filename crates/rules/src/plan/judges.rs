@@ -2,13 +2,15 @@
 //!
 //! Who may judge at all is in `eligibility`, the seats of a panel and the other stages are in `pipeline`.
 
-use crate::domain::{AgentId, Purpose, TaskId};
+use crate::{
+    domain::{AgentId, Purpose, TaskId},
+    mission::model::{Adapter, Review},
+};
 
 use super::eligibility::{named, reviewers, seat_agents};
 use super::finish_plan::{FinishGatePlan, Requirement};
 use super::model::{Plan, TaskPlan};
 use super::pipeline::{Judge, Panel, PanelSeats, StageJudge, StagePlan};
-use crate::mission::model::{Adapter, Review};
 
 impl Plan {
     /// The reviewers of a task, from what it declares and the agents that there are; `None` where checks alone decide.

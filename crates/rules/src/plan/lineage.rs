@@ -7,8 +7,10 @@
 use super::delegation::SubTask;
 use super::model::Plan;
 use super::provenance::Origin;
-use crate::domain::{Digest, Hasher, TaskId};
-use crate::mission::model::AgentMiddleware;
+use crate::{
+    domain::{Digest, Hasher, TaskId},
+    mission::model::AgentMiddleware,
+};
 
 impl Plan {
     /// The digest of a task's title, description and criteria, and of the chain of tasks that it was delegated by.

@@ -3,12 +3,14 @@
 //! sections 8 and 22).
 
 use super::run_options::RunOptions;
-use crate::domain::{Bar, BarOrigin};
-use crate::mission::{
-    file::strictness_source::Loosening,
-    model::{
-        AgentChain, AgentMiddleware, BUILT_IN_RUBRICS, CoordinationChain, CoordinationMiddleware,
-        FinalChecks, Mission, Settings,
+use crate::{
+    domain::{Bar, BarOrigin},
+    mission::{
+        file::strictness_source::Loosening,
+        model::{
+            AgentChain, AgentMiddleware, BUILT_IN_RUBRICS, CoordinationChain, CoordinationMiddleware,
+            FinalChecks, Mission, Settings,
+        },
     },
 };
 

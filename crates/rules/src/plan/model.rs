@@ -8,7 +8,14 @@ use std::sync::Arc;
 use rust_decimal::Decimal;
 use thin_vec::ThinVec;
 
-use crate::domain::{AgentId, BarrierId, GateId, Millis, Points, TaskId};
+use crate::{
+    domain::{AgentId, BarrierId, GateId, Millis, Points, TaskId},
+    mission::{
+        adjacency::Edges,
+        file::{scalar::Deadline, strictness_source::Loosening},
+        model,
+    },
+};
 
 use super::calibrated::Calibration;
 use super::confinement::Confinement;
@@ -20,11 +27,6 @@ use super::run_options::RunOptions;
 use super::sla_plan::SlaPlan;
 use super::task_list::TaskList;
 use super::worktree_plan::{HiddenFiles, WorktreePlan};
-use crate::mission::{
-    adjacency::Edges,
-    file::{scalar::Deadline, strictness_source::Loosening},
-    model,
-};
 
 /// A mission in the form that a run carries out.
 #[derive(Debug, Clone)]

@@ -8,14 +8,16 @@ use std::sync::Arc;
 
 use rust_decimal::Decimal;
 
-use crate::domain::{AgentId, Bar, Dimension, Millis, Points, StageKey, TaskId};
+use crate::{
+    domain::{AgentId, Bar, Dimension, Millis, Points, StageKey, TaskId},
+    mission::model::{self, Check, Expected, Isolation, OnMissing, Stakes, TaskType, VisionKind},
+};
 
 use super::calibrated::Calibrated;
 use super::eligibility::{depends_on_author, grader, keeps_from_cutting};
 use super::finish_plan::FinishGatePlan;
 use super::model::{Plan, TaskPlan};
 use super::provenance::Origin;
-use crate::mission::model::{self, Check, Expected, Isolation, OnMissing, Stakes, TaskType, VisionKind};
 
 /// One stage of judging.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

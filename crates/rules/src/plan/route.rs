@@ -3,10 +3,12 @@
 //! An edge that leads forward is an order like `dependsOn`: its target waits for the verification, so it stands among the
 //! plan's dependencies. An `onFail` that points back orders nothing; it has work done again.
 
-use crate::domain::{Edge, TaskId};
+use crate::{
+    domain::{Edge, TaskId},
+    mission::adjacency::Edges,
+};
 
 use super::model::{Part, Plan};
-use crate::mission::adjacency::Edges;
 
 /// Where the edges of a verification lead.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -5,10 +5,12 @@ use serde_with::skip_serializing_none;
 
 use std::sync::Arc;
 
-use crate::domain::{Bar, Millis, Money, Points};
+use crate::{
+    domain::{Bar, Millis, Money, Points},
+    mission::{file::strictness_source::SaidBy, model},
+};
 
 use super::calibrated::Calibration;
-use crate::mission::{file::strictness_source::SaidBy, model};
 
 /// The options of a run from the command line and the environment. Frozen in `run:started`, so that a resume
 /// uses the same.

@@ -4,11 +4,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::model::{Extent, Part, Plan};
-use crate::domain::{TaskId, folded};
-use crate::mission::{
-    adjacency::Edges,
-    file::{shown_text::quoted, suggest::suggestion},
-    model::{FinalChecks, Isolation, OnExhausted},
+use crate::{
+    domain::{TaskId, folded},
+    mission::{
+        adjacency::Edges,
+        file::{shown_text::quoted, suggest::suggestion},
+        model::{FinalChecks, Isolation, OnExhausted},
+    },
 };
 
 /// A title after `--only` that the mission does not have.

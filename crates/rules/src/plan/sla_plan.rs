@@ -2,9 +2,10 @@
 
 use rust_decimal::Decimal;
 
-use crate::domain::{Millis, Points, Timestamp};
-
-use crate::mission::model;
+use crate::{
+    domain::{Millis, Points, Timestamp},
+    mission::model,
+};
 
 /// The rules for deadlines, resolved.
 #[derive(Debug, Clone, PartialEq)]

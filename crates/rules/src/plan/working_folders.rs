@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 
-use crate::domain::{AgentId, TaskId};
+use crate::{
+    domain::{AgentId, TaskId},
+    mission::{model::Isolation, paths::place_in},
+};
 
 use super::model::Plan;
-use crate::mission::{model::Isolation, paths::place_in};
 
 /// Where the files of a task lie for whoever comes after it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -15,17 +15,20 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use serde_with::skip_serializing_none;
 
-use crate::cli::{
-    command_error::Failure, defined_agents::defined_agents, event_loop::block_on, load::load,
-    options::options_with_config, project::current_dir, screen::Screen, session::fork_supervisor,
+use crate::{
+    cli::{
+        command_error::Failure, defined_agents::defined_agents, event_loop::block_on, load::load,
+        options::options_with_config, project::current_dir, screen::Screen, session::fork_supervisor,
+    },
+    executor::error::WorkError,
+    runtime::{AskedAs, EnvironmentProblem, Judges, ReviewerReply},
 };
-use crate::executor::error::WorkError;
-use crate::runtime::{AskedAs, EnvironmentProblem, Judges, ReviewerReply};
-use rules::domain::AgentId;
-use rules::judging::calibration::{Collector, ReviewerView, shown};
-use rules::mission::Source;
-use rules::mission::model::Adapter;
-use rules::plan::{Plan, compile};
+use rules::{
+    domain::AgentId,
+    judging::calibration::{Collector, ReviewerView, shown},
+    mission::{Source, model::Adapter},
+    plan::{Plan, compile},
+};
 
 use super::recorded_replies::{RecordedReplies, judges, replies_mut, reply_of, take_over, unusable};
 use super::{Calibrate, bad_row, panels_of};

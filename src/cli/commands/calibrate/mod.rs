@@ -19,15 +19,17 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::fmt::Display;
 
-use crate::report::{
-    documents::calibration::{CalibrationDocument, human},
-    formats::html::calibration_page,
+use crate::{
+    cli::{command_error::Failure, report_place::ReportPlace, screen::Screen},
+    report::{
+        documents::calibration::{CalibrationDocument, human},
+        formats::html::calibration_page,
+    },
 };
-use rules::domain::Points;
-use rules::judging::calibration::{Collector, EvaluationSettings, LabelSet, evaluate, steps};
-
-use crate::cli::{command_error::Failure, report_place::ReportPlace, screen::Screen};
-use rules::domain::without_mark;
+use rules::{
+    domain::{Points, without_mark},
+    judging::calibration::{Collector, EvaluationSettings, LabelSet, evaluate, steps},
+};
 
 /// The longest row that is read.
 const LONGEST_ROW: u64 = 1 << 20;

@@ -12,8 +12,10 @@ use anyhow::anyhow;
 use serde_json::{Value, json};
 
 use crate::cli::command_error::Failure;
-use rules::domain::Digest;
-use rules::judging::calibration::{Collector, row_key};
+use rules::{
+    domain::Digest,
+    judging::calibration::{Collector, row_key},
+};
 use supervisor::files::no_links::real_path;
 use supervisor::files::{LONGEST_FILE, if_there, read_regular, replace_file};
 

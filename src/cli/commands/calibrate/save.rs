@@ -5,17 +5,21 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 
-use crate::cli::{
-    calibration::{PLACE, stored_fits},
-    command_error::Failure,
+use crate::{
+    cli::{
+        calibration::{PLACE, stored_fits},
+        command_error::Failure,
+    },
+    report::documents::calibration::DriftRow,
+    runtime::form_of_request,
 };
-use crate::report::documents::calibration::DriftRow;
-use crate::runtime::form_of_request;
-use rules::domain::{Digest, Points};
-use rules::judging::calibration::{
-    Drift, EvaluatedJudge, Evaluation, LabelSet, StoredFit, StoredFits, StoredSeat, cases,
+use rules::{
+    domain::{Digest, Points},
+    judging::calibration::{
+        Drift, EvaluatedJudge, Evaluation, LabelSet, StoredFit, StoredFits, StoredSeat, cases,
+    },
+    plan::{Plan, dimensions_digest},
 };
-use rules::plan::{Plan, dimensions_digest};
 use supervisor::files::no_links::real_path;
 use supervisor::files::replace_file;
 

@@ -4,22 +4,27 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::runtime::{check_repository, lacking_bash, layers_of, locate};
-use rules::domain::{AgentId, TaskId};
-use rules::engine::{State, agents_needed};
-use rules::mission::model::{Adapter, CommandLine, Review};
-use rules::plan::independence::ModelIdentity;
-use rules::plan::{self, eligibility::reviewers};
-use rules::plan::{AgentPlan, Confinement, PanelSeats, Plan, RunOptions};
+use crate::{
+    cli::{
+        args::Demands,
+        command_error::Failure,
+        load::{self, load_over, mission_folder},
+        options::{apply_demands, options_with_config},
+    },
+    report::screens::doctor::{CheckOutcome, HealthCheck},
+    runtime::{check_repository, lacking_bash, layers_of, locate},
+};
+use rules::{
+    domain::{AgentId, TaskId},
+    engine::{State, agents_needed},
+    mission::model::{Adapter, CommandLine, Review},
+    plan::{
+        self, AgentPlan, Confinement, PanelSeats, Plan, RunOptions, eligibility::reviewers,
+        independence::ModelIdentity,
+    },
+};
 
 use super::programs;
-use crate::cli::{
-    args::Demands,
-    command_error::Failure,
-    load::{self, load_over, mission_folder},
-    options::{apply_demands, options_with_config},
-};
-use crate::report::screens::doctor::{CheckOutcome, HealthCheck};
 
 /// A mission that loads, and where it lies.
 pub struct LoadedMission<'p> {

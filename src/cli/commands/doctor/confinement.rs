@@ -1,11 +1,13 @@
 //! Whether processes can be confined here: how far, by what, and why not (semantics, section 23).
 
-use crate::report::screens::doctor::{CheckOutcome, HealthCheck};
-
-use crate::cli::{
-    command_error::Failure,
-    session::{can_be_confined, fork_supervisor},
+use crate::{
+    cli::{
+        command_error::Failure,
+        session::{can_be_confined, fork_supervisor},
+    },
+    report::screens::doctor::{CheckOutcome, HealthCheck},
 };
+
 use supervisor::{NamespaceMaker, Tier};
 
 /// Confines a process of ours, which does nothing: whether that can be done, and by what.

@@ -6,15 +6,16 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{Access, access, statvfs};
 
-use crate::store::{Holder, Lock, OperatorKey, StateFolder};
-use supervisor::files::read_regular;
-
-use crate::cli::screen::Screen;
-use crate::report::{
-    documents::RunState,
-    screens::doctor::{CheckOutcome, HealthCheck},
+use crate::{
+    cli::screen::Screen,
+    report::{
+        documents::RunState,
+        screens::doctor::{CheckOutcome, HealthCheck},
+    },
+    runtime::{HAS_WORKERS, recover},
+    store::{Holder, Lock, OperatorKey, StateFolder},
 };
-use crate::runtime::{HAS_WORKERS, recover};
+use supervisor::files::read_regular;
 
 const MIB: u64 = 1024 * 1024;
 /// Less free space than this is worth a word: transcripts of long runs grow.

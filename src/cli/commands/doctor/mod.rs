@@ -21,13 +21,14 @@ use std::path::PathBuf;
 
 use clap::{Args, Command, Subcommand};
 
-use crate::report::screens::doctor::{CheckOutcome, HealthCheck, document, human};
-use rules::domain::OutcomeClass;
-
-use crate::cli::{
-    args::Demands, command_error::Failure, load::mission_file, project::state_folder_at, screen::Screen,
-    variables,
+use crate::{
+    cli::{
+        args::Demands, command_error::Failure, load::mission_file, project::state_folder_at, screen::Screen,
+        variables,
+    },
+    report::screens::doctor::{CheckOutcome, HealthCheck, document, human},
 };
+use rules::domain::OutcomeClass;
 
 /// Check the machine, the state folder, the agents
 #[derive(Debug, Args)]

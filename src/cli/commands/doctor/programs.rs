@@ -8,10 +8,11 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::report::screens::doctor::{CheckOutcome, HealthCheck};
-use crate::runtime::{LoginState, git, locate, login_of};
-use rules::mission::model::Adapter;
-use rules::plan::AgentPlan;
+use crate::{
+    report::screens::doctor::{CheckOutcome, HealthCheck},
+    runtime::{LoginState, git, locate, login_of},
+};
+use rules::{mission::model::Adapter, plan::AgentPlan};
 
 /// How long a program may take to say its version.
 const WITHIN: Duration = Duration::from_secs(15);

@@ -7,25 +7,29 @@ use std::path::Path;
 
 use clap::Args;
 
-use crate::report::{
-    documents::commands::SalvageDocument,
-    screens::doctor::{CheckOutcome, HealthCheck},
+use crate::{
+    cli::{
+        command_error::Failure,
+        confirm,
+        lock::lock,
+        operator_client::{ActorArgs, apply_failure, refuse_agents},
+        project::{all_runs, find_run, refuse, state_folder, unchecked_state_folder},
+        screen::Screen,
+        writer::has_writer,
+    },
+    report::{
+        documents::commands::SalvageDocument,
+        screens::doctor::{CheckOutcome, HealthCheck},
+    },
+    runtime::{Inspection, RecoverError, SalvageError, inspect, salvage},
+    store::{DamagedJournal, InboxFile, OperatorKey, RunFolder, StateFolder, waiting},
 };
-use crate::runtime::{Inspection, RecoverError, SalvageError, inspect, salvage};
-use crate::store::{DamagedJournal, InboxFile, OperatorKey, RunFolder, StateFolder, waiting};
-use rules::domain::{OutcomeClass, RunId};
-use rules::engine::Salvaged;
+use rules::{
+    domain::{OutcomeClass, RunId},
+    engine::Salvaged,
+};
 
 use super::{machine, show};
-use crate::cli::{
-    command_error::Failure,
-    confirm,
-    lock::lock,
-    operator_client::{ActorArgs, apply_failure, refuse_agents},
-    project::{all_runs, find_run, refuse, state_folder, unchecked_state_folder},
-    screen::Screen,
-    writer::has_writer,
-};
 
 /// Check the records of every run, or of one
 #[derive(Debug, Args)]

@@ -16,10 +16,12 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
-use crate::report::documents::commands::InitDocument;
+use crate::{
+    cli::{command_error::Failure, confirm::is_welcome, screen::Screen},
+    report::documents::commands::InitDocument,
+};
 use supervisor::files::if_there;
 
-use crate::cli::{command_error::Failure, confirm::is_welcome, screen::Screen};
 use templates::File;
 
 /// Write a mission that runs as it stands

@@ -3,8 +3,10 @@
 use std::io::Read;
 use std::path::Path;
 
-use crate::cli::command_error::Failure;
-use crate::runtime::{WorkingDiff, working_diff};
+use crate::{
+    cli::command_error::Failure,
+    runtime::{WorkingDiff, working_diff},
+};
 
 use super::ReviewArgs;
 

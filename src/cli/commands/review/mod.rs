@@ -20,32 +20,35 @@ use std::sync::Arc;
 use clap::{ArgMatches, Args, ValueEnum};
 use serde_json::{Value, json};
 
-use crate::report::{
-    documents::{ReviewDocument, RunDocument},
-    folds::view::RunView,
+use crate::{
+    cli::{
+        args::{LATEST, SessionFlags},
+        command_error::Failure,
+        defined_agents::{defined_agents, refuse_strangers},
+        launch::InPassing,
+        load::load,
+        options::{apply_flags, options_with_config},
+        project::{current_dir, find_run, open_run, refuse, state_folder},
+        screen::Screen,
+        session::fork_supervisor,
+    },
+    report::{
+        documents::{ReviewDocument, RunDocument},
+        folds::view::RunView,
+    },
+    runtime::{ReadBefore, hide, restore_work},
+    store::SpoolName,
 };
-use crate::runtime::{ReadBefore, hide, restore_work};
-use crate::store::SpoolName;
-use rules::domain::{
-    Bar, FailureMode, Finding, OutcomeClass, Points, QualityFlag, RunId, Severity, Stage, TaskId,
-    is_same_name,
+use rules::{
+    domain::{
+        Bar, FailureMode, Finding, OutcomeClass, Points, QualityFlag, RunId, Severity, Stage, TaskId,
+        is_same_name,
+    },
+    engine::{State, judged_again, outcome},
+    mission::Source,
+    plan::{self, Extent, NO_FINAL_CHECKS, Plan, RunOptions},
 };
-use rules::engine::{State, judged_again, outcome};
-use rules::mission::Source;
-use rules::plan::{self, Extent, NO_FINAL_CHECKS, Plan, RunOptions};
 use supervisor::files::{read_regular, replace_file};
-
-use crate::cli::{
-    args::{LATEST, SessionFlags},
-    command_error::Failure,
-    defined_agents::{defined_agents, refuse_strangers},
-    launch::InPassing,
-    load::load,
-    options::{apply_flags, options_with_config},
-    project::{current_dir, find_run, open_run, refuse, state_folder},
-    screen::Screen,
-    session::fork_supervisor,
-};
 
 use handed_in::{HandedIn, LARGEST_WORK, handed_in};
 

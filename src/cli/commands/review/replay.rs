@@ -3,12 +3,14 @@
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command};
 
-use crate::cli::{
-    command_error::Failure,
-    project::{find_run, refuse, state_folder},
-    screen::Screen,
+use crate::{
+    cli::{
+        command_error::Failure,
+        project::{find_run, refuse, state_folder},
+        screen::Screen,
+    },
+    report::documents::replay::{class, document, human},
 };
-use crate::report::documents::replay::{class, document, human};
 use rules::domain::RunId;
 
 use super::ReviewArgs;

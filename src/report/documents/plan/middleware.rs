@@ -4,12 +4,14 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::report::documents::fields;
-use rules::domain::TaskId;
-use rules::mission::model::{
-    Agent, AgentChain, AgentHook, AgentMiddleware, Around, CoordinationChain, CoordinationHook,
-    CoordinationMiddleware,
+use rules::{
+    domain::TaskId,
+    mission::model::{
+        Agent, AgentChain, AgentHook, AgentMiddleware, Around, CoordinationChain, CoordinationHook,
+        CoordinationMiddleware,
+    },
+    plan::Plan,
 };
-use rules::plan::Plan;
 
 /// The name of the step that runs once the plan is made, named or not: the warnings that `validate` and `run`
 /// print.

@@ -24,12 +24,17 @@ use crate::report::{
     screens::forewarning::{GivenThreshold, forewarnings, loosened, unjudged},
     vocabulary::budget::planned_words,
 };
-use rules::domain::{AgentId, BarOrigin, Points, TaskId};
-use rules::engine::{self, State};
-use rules::mission::model::Tools;
-use rules::plan::eligibility::{self, Eligible, named};
-use rules::plan::independence::Dependence;
-use rules::plan::{ApprovalPlan, ApproverPlan, BarrierKind, Judge, Part, Plan, waves};
+use rules::{
+    domain::{AgentId, BarOrigin, Points, TaskId},
+    engine::{self, State},
+    mission::model::Tools,
+    plan::{
+        ApprovalPlan, ApproverPlan, BarrierKind, Judge, Part, Plan,
+        eligibility::{self, Eligible, named},
+        independence::Dependence,
+        waves,
+    },
+};
 
 /// A mission as it would run: `quorum plan`.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -8,13 +8,15 @@ use serde::Serialize;
 use serde_with::skip_serializing_none;
 
 use crate::store::{AskFile, SpoolName};
-use rules::domain::{Answer, BeforeWork, Cause, FailureClass, Finding, Points, Stage, TaskId, Verdict};
-use rules::engine::{CheckResult, Look, Looked, State, ToolLedgerRef};
-use rules::judging::baseline_checks::{CheckPlace, Weighed, items};
-use rules::mission::model::{BeforeRule, Check};
+use rules::{
+    domain::{Answer, BeforeWork, Cause, FailureClass, Finding, Points, Stage, TaskId, Verdict},
+    engine::{CheckResult, Look, Looked, State, ToolLedgerRef},
+    judging::baseline_checks::{CheckPlace, Weighed, items},
+    mission::model::{BeforeRule, Check},
+};
 
 use super::reviews::{CriterionRow, ScoreRow, criterion_rows, share};
-use super::{AttemptRow, TaskRow, fields};
+use super::{AttemptRow, TaskRow, Tasks, fields};
 use crate::report::folds::{
     history::{AttemptHistory, CallHistory, CallStanding, TaskHistory, TurnHistory, TurnStanding},
     view::RunView,
@@ -304,8 +306,7 @@ struct StageRow<'a> {
 impl<'a> TaskDocument<'a> {
     /// Makes the document of a task with all attempts, or with one of them.
     pub fn of(
-        state: &'a State,
-        view: &'a RunView,
+        Tasks { state, view }: Tasks<'a>,
         history: &'a TaskHistory,
         attempt: Option<u32>,
         files: &Files<'_>,

@@ -11,8 +11,10 @@ use crate::report::{
     },
     vocabulary::ids::task_key,
 };
-use rules::domain::{AttemptKind, Points, TaskId, Timestamp, WaitingReason};
-use rules::engine::{DeferralReason, DependencyStep, Event, HoldEvent, TaskEvent};
+use rules::{
+    domain::{AttemptKind, Points, TaskId, Timestamp, WaitingReason},
+    engine::{DeferralReason, DependencyStep, Event, HoldEvent, TaskEvent},
+};
 
 use super::Meaning;
 

@@ -8,12 +8,14 @@ use crate::report::{
     },
     vocabulary::ids::task_key,
 };
-use rules::domain::{AskId, HoldOwner, Purpose, Stage, StageKey, TaskId, Timestamp, TurnId};
-use rules::engine::{
-    AskEvent, AskReply, BudgetEvent, Event, HoldEvent, Job, NoticeEvent, RunEvent, RunWork, TaskEvent,
-    TaskWork, TurnEvent, WorkEvent,
+use rules::{
+    domain::{AskId, HoldOwner, Purpose, Stage, StageKey, TaskId, Timestamp, TurnId},
+    engine::{
+        AskEvent, AskReply, BudgetEvent, Event, HoldEvent, Job, NoticeEvent, RunEvent, RunWork, TaskEvent,
+        TaskWork, TurnEvent, WorkEvent,
+    },
+    mission::model::Check,
 };
-use rules::mission::model::Check;
 
 use super::{EventScope, Life, PublicWork, WorkKey};
 

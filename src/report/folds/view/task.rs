@@ -1,14 +1,15 @@
 //! What readers see of one task: its attempts, who reviewed them and what they said.
 
 use super::UsageView;
-use rules::domain::{
-    AgentId, Answer, AttemptKind, Cause, DimensionScore, FailureClass, FailureMode, Finding, Points,
-    QualityFlag, SeatPlace, Severity, Stage, Status, TaskId, Timestamp, Verdict, WaitingReason,
+use rules::{
+    domain::{
+        AgentId, Answer, AttemptKind, Cause, DimensionScore, FailureClass, FailureMode, Finding, Points,
+        QualityFlag, SeatPlace, Severity, Stage, Status, TaskId, Timestamp, Verdict, WaitingReason,
+    },
+    engine::{ReplyRef, StageReport, Way},
+    judging::{parser::without_score_lines, protected::PROTECTED},
+    plan::Plan,
 };
-use rules::engine::{ReplyRef, StageReport, Way};
-use rules::judging::parser::without_score_lines;
-use rules::judging::protected::PROTECTED;
-use rules::plan::Plan;
 
 /// A task as readers see it, beside its [`rules::engine::TaskState`].
 #[derive(Debug, Clone, Default)]

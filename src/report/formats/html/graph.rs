@@ -2,14 +2,12 @@
 
 use serde::Serialize;
 
-use rules::domain::TaskId;
-use rules::engine::{GateStanding, State};
-use rules::plan::waves;
+use rules::{domain::TaskId, engine::GateStanding, plan::waves};
 
 use super::layout::{Frame, SvgLine, Thing, lay_out, lines};
 use super::{sign, tone};
 use crate::report::{
-    documents::{GateRow, RunDocument},
+    documents::{GateRow, RunDocument, TaskRow},
     folds::rank::Rank,
     screens::text::{count, fit, sanitize},
 };
@@ -81,8 +79,7 @@ struct GraphPart {
 
 /// The drawing of a run. `full` are the tasks whose story the page has.
 pub fn drawing(run: &RunDocument<'_>, ranked: &[(Rank, TaskId)], full: &[TaskId]) -> Drawing {
-    let state = run.tasks.state;
-    let plan = &state.plan;
+    let plan = run.plan;
     let wave_of = waves(plan);
     let number = wave_of.iter().max().map_or(0, |last| *last as usize + 1);
     let lines = lines(plan);
@@ -104,16 +101,12 @@ pub fn drawing(run: &RunDocument<'_>, ranked: &[(Rank, TaskId)], full: &[TaskId]
     } else {
         None
     };
-    let mut ranks = vec![Rank::Open; plan.tasks.len()];
-    for (rank, id) in ranked {
-        ranks[id.index()] = *rank;
-    }
     let (rows, graph) = match &why_not {
         Some(_) => {
             let sorted = ranked.iter().map(|(rank, id)| (wave_of[id.index()], *rank));
             (wave_rows(sorted.collect(), number), None)
         }
-        None => (Vec::new(), Some(graph(run, &wave_of, &lines, &ranks, full))),
+        None => (Vec::new(), Some(graph(run, &wave_of, &lines, full))),
     };
     Drawing {
         graph,
@@ -146,21 +139,14 @@ fn wave_rows(mut tasks: Vec<(u32, Rank)>, number: usize) -> Vec<WaveRow> {
     rows
 }
 
-fn graph(
-    run: &RunDocument<'_>,
-    wave_of: &[u32],
-    lines: &[(Thing, Thing)],
-    ranks: &[Rank],
-    full: &[TaskId],
-) -> GraphPage {
-    let state = run.tasks.state;
-    let mut linked = vec![false; ranks.len()];
+fn graph(run: &RunDocument<'_>, wave_of: &[u32], lines: &[(Thing, Thing)], full: &[TaskId]) -> GraphPage {
+    let mut linked = vec![false; run.plan.tasks.len()];
     full.iter().for_each(|id| linked[id.index()] = true);
-    let layout = lay_out(&state.plan, wave_of, lines);
+    let layout = lay_out(run.plan, wave_of, lines);
     let boxes = layout.boxes.into_iter().map(|(thing, frame)| match thing {
         Thing::Task(id) => Box {
             id: linked[id.index()].then_some(id.0),
-            ..task_box(state, id, ranks[id.index()], frame, layout.small)
+            ..task_box(&run.tasks.row(id), frame, layout.small)
         },
         Thing::Gate(id) => gate_box(&run.gates[id.index()], frame, layout.small),
     });
@@ -178,11 +164,11 @@ fn graph(
     }
 }
 
-fn task_box(state: &State, id: TaskId, rank: Rank, frame: Frame, small: bool) -> Box {
-    let plan = state.plan.task(id);
-    let (title, agent) = (sanitize(&plan.title), sanitize(state.plan.agent_name(plan.agent)));
-    let points = state.task(id).attempt.points;
-    let score = points.map_or_else(String::new, |points| format!(" · {points}"));
+fn task_box(task: &TaskRow<'_>, frame: Frame, small: bool) -> Box {
+    let (rank, title, agent) = (task.rank, sanitize(task.title), sanitize(task.agent));
+    let score = task
+        .points
+        .map_or_else(String::new, |points| format!(" · {points}"));
     Box {
         id: None,
         gate: false,

@@ -4,8 +4,10 @@
 
 use serde::Serialize;
 
-use rules::domain::{GateId, TaskId};
-use rules::plan::Plan;
+use rules::{
+    domain::{GateId, TaskId},
+    plan::Plan,
+};
 
 /// Boxes on top of each other; a wave with more takes several columns.
 const HIGH: usize = 40;

@@ -25,21 +25,22 @@ use minijinja::{AutoEscape, Environment, UndefinedBehavior, context, escape_form
 use rust_decimal::Decimal;
 use serde::Serialize;
 
-use rules::domain::{Gravity, Millis, Money, TaskId};
-use rules::engine::{Outcome, State};
+use rules::{
+    domain::{Gravity, Millis, Money, TaskId},
+    engine::Outcome,
+};
 
 use crate::report::{
     documents::{
-        GateRow, RunDocument, TaskRow, Tasks, calibration,
+        GateRow, RunDocument, TaskRow, calibration,
         show::{Files, TaskDocument},
-        weight,
     },
     folds::{
         history::Histories,
-        rank::{Rank, reason, worst_first},
+        rank::{Rank, reason},
     },
     screens::{
-        summary::{gate_sums, next_commands, not_reviewed, outcome_words},
+        summary::{gate_sums, next_commands, outcome_words},
         text::{elapsed, number, sanitize_lines},
     },
 };
@@ -64,9 +65,8 @@ pub struct PageInput<'a> {
 
 /// The stories that the page tells, still empty: those of the worst tasks, of all in a mission of usual size.
 pub fn histories(run: &RunDocument<'_>) -> Histories {
-    let Tasks { state, view, .. } = run.tasks;
-    let tasks = worst_first(state, view).into_iter().map(|(_, id)| id);
-    Histories::of(tasks.take(IN_FULL), view.seq)
+    let tasks = run.tasks.ranked().into_iter().map(|(_, id)| id);
+    Histories::of(tasks.take(IN_FULL), run.seq)
 }
 
 /// The page.
@@ -74,9 +74,9 @@ pub fn histories(run: &RunDocument<'_>) -> Histories {
 /// # Errors
 /// When the template does not fit its values: our bug.
 pub fn html(told: &PageInput<'_>) -> Result<String, minijinja::Error> {
-    let (run, Tasks { state, view, .. }) = (told.run, told.run.tasks);
+    let run = told.run;
     let environment = environment()?;
-    let ranked = worst_first(state, view);
+    let ranked = run.tasks.ranked();
     let sections = sections(&environment, told, &ranked)?;
     let rows: Vec<TaskTableRow<'_>> = run
         .tasks
@@ -91,7 +91,7 @@ pub fn html(told: &PageInput<'_>) -> Result<String, minijinja::Error> {
         run => Serde(run),
         outcome => Serde(run.ended.map(OutcomeRow::of)),
         left_out => run.counts.left_out(),
-        not_reviewed => not_reviewed(state),
+        not_reviewed => run.not_reviewed(),
         span => run.worked_for().map(elapsed),
         not_done => run.counts.words().split_once(", ").map(|(_, others)| others),
         below => run.counts.below_bar(),
@@ -109,7 +109,7 @@ pub fn html(told: &PageInput<'_>) -> Result<String, minijinja::Error> {
         total => ranked.len(),
         rows => Serde(rows),
         sections => sections,
-        untold => state.ledger.spent().untold,
+        untold => run.usage.untold,
     };
     environment.get_template("report.html")?.render(page)
 }
@@ -137,14 +137,14 @@ fn sections(
         let Some(history) = told.histories.task(*id) else {
             break;
         };
-        let Tasks { state, view, .. } = told.run.tasks;
-        let document = TaskDocument::of(state, view, history, None, told.files);
+        let tasks = told.run.tasks;
+        let document = TaskDocument::of(tasks, history, None, told.files);
         let section = template.render(context! {
             row => Serde(TaskTableRow::of(&document.task, true)),
             told => Serde(&document),
-            times => Serde(timeline::times(view, history)),
-            weights => Serde(weights(state, *id)),
-            person => view.persons.get(id),
+            times => Serde(timeline::times(told.run, history)),
+            weights => Serde(tasks.weights(*id)),
+            person => document.task.person,
             open => *rank <= Rank::Waiting,
         })?;
         let Some(left) = room.checked_sub(section.len()) else {
@@ -205,16 +205,6 @@ fn gate_counts(gates: &[GateRow<'_>]) -> Option<String> {
 fn gate_points<'a>(gates: &[GateRow<'a>]) -> BTreeMap<&'a str, String> {
     let points = |gate: &GateRow<'a>| Some((gate.name, gate.average?.to_string()));
     gates.iter().filter_map(points).collect()
-}
-
-/// The weights of a task's dimensions, by name.
-fn weights(state: &State, id: TaskId) -> BTreeMap<&str, f64> {
-    let panel = state.plan.task(id).panel();
-    let dimensions = panel.map_or(&[][..], |panel| &panel.dimensions);
-    dimensions
-        .iter()
-        .filter_map(|dimension| Some((&*dimension.name, weight(state, id, &dimension.name)?)))
-        .collect()
 }
 
 /// The outcome of a run, for the head of a page.

@@ -6,11 +6,8 @@ use rules::domain::{Millis, TaskId, Timestamp};
 
 use super::{PageInput, cut};
 use crate::report::{
-    documents::Tasks,
-    folds::{
-        history::{AttemptHistory, TaskHistory, TurnHistory, TurnStanding},
-        view::RunView,
-    },
+    documents::RunDocument,
+    folds::history::{AttemptHistory, TaskHistory, TurnHistory, TurnStanding},
     screens::text::{count, elapsed},
 };
 
@@ -72,11 +69,10 @@ struct AttemptPiece {
 
 /// The timeline of these tasks, as many as fit.
 pub fn timeline<'a>(told: &PageInput<'a>, tasks: &[TaskId]) -> Timeline<'a> {
-    let Tasks { state, view, .. } = told.run.tasks;
-    let histories = told.histories;
-    let start = view.started_at.unwrap_or_default();
+    let (run, histories) = (told.run, told.histories);
+    let start = run.started_at.unwrap_or_default();
     let mut lists: Vec<(TaskId, usize, Vec<AttemptPiece>)> = Vec::new();
-    let mut left_out = state.plan.task_ids().count().saturating_sub(tasks.len());
+    let mut left_out = run.plan.task_ids().count().saturating_sub(tasks.len());
     for id in tasks {
         let Some(history) = histories
             .task(*id)
@@ -87,14 +83,14 @@ pub fn timeline<'a>(told: &PageInput<'a>, tasks: &[TaskId]) -> Timeline<'a> {
         if lists.len() == ROWS {
             left_out += 1;
         } else {
-            lists.push((*id, history.attempts.len(), pieces(view, history, start)));
+            lists.push((*id, history.attempts.len(), pieces(run, history, start)));
         }
     }
     let ends = lists
         .iter()
         .flat_map(|(_, _, pieces)| pieces.iter().map(|piece| piece.to));
     let total = ends
-        .chain(view.finished_at.map(|at| at.since(start).0))
+        .chain(run.finished_at.map(|at| at.since(start).0))
         .max()
         .unwrap_or(0)
         .max(1);
@@ -107,7 +103,7 @@ pub fn timeline<'a>(told: &PageInput<'a>, tasks: &[TaskId]) -> Timeline<'a> {
             };
             TimelineRow {
                 id: id.0,
-                title: state.plan.title(id),
+                title: run.tasks.title(id),
                 words: format!(
                     "{}: work {}, judging {}",
                     count(attempts, "attempt"),
@@ -134,8 +130,8 @@ pub fn timeline<'a>(told: &PageInput<'a>, tasks: &[TaskId]) -> Timeline<'a> {
 }
 
 /// When each attempt of a task was worked on.
-pub fn times(view: &RunView, history: &TaskHistory) -> Vec<AttemptTimes> {
-    let start = view.started_at.unwrap_or_default();
+pub fn times(run: &RunDocument<'_>, history: &TaskHistory) -> Vec<AttemptTimes> {
+    let start = run.started_at.unwrap_or_default();
     let of = |attempt: &AttemptHistory| {
         let worked: Vec<u64> = attempt.turns.iter().filter_map(duration).collect();
         AttemptTimes {
@@ -156,12 +152,10 @@ fn duration(turn: &TurnHistory) -> Option<u64> {
     }
 }
 
-fn pieces(view: &RunView, history: &TaskHistory, start: Timestamp) -> Vec<AttemptPiece> {
+fn pieces(run: &RunDocument<'_>, history: &TaskHistory, start: Timestamp) -> Vec<AttemptPiece> {
     let since = |at: Timestamp| at.since(start).0;
-    let seen = view.task(history.task);
     // What has no end on record lasted until the task, or else the session, moved on.
-    let end = seen.waiting.as_deref().map(|waiting| waiting.since);
-    let end = end.or(seen.finished_at).or(view.finished_at).map(since);
+    let end = run.tasks.moved_on(history.task).map(since);
     let begins: Vec<u64> = history.turns().map(|turn| since(turn.started_at)).collect();
     let mut pieces = Vec::new();
     let mut position = 0;
@@ -175,7 +169,7 @@ fn pieces(view: &RunView, history: &TaskHistory, start: Timestamp) -> Vec<Attemp
                 Some(duration) => ("work", from + duration),
                 // Lost with its session: nobody worked on it in the pause that followed.
                 None => {
-                    let lived = view.session_end(turn.started_at).map(since);
+                    let lived = run.tasks.session_end(turn.started_at).map(since);
                     ("lost", lived.map_or(next, |lived| lived.clamp(from, next)))
                 }
             };

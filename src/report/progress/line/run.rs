@@ -6,11 +6,13 @@ use crate::report::{
     screens::{style::Role, text::count},
     vocabulary::budget::ceiling_words,
 };
-use rules::engine::{
-    BudgetEvent, Concern, DeadlineEvent, DeadlineStep, MissionChange, RunEvent, RunWork, Salvaged, State,
-    StopCause,
+use rules::{
+    engine::{
+        BudgetEvent, Concern, DeadlineEvent, DeadlineStep, MissionChange, RunEvent, RunWork, Salvaged, State,
+        StopCause,
+    },
+    plan::{Origin, RunOptions},
 };
-use rules::plan::{Origin, RunOptions};
 
 use super::{LineBuilder, ProgressLine, title};
 

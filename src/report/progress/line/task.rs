@@ -1,8 +1,10 @@
 //! What becomes of a task.
 
 use crate::report::{events::no_progress, progress::verb::Verb, screens::style::Role};
-use rules::domain::{Finding, TaskId};
-use rules::engine::{DependencyStep, State, TaskEvent, Way};
+use rules::{
+    domain::{Finding, TaskId},
+    engine::{DependencyStep, State, TaskEvent, Way},
+};
 
 use super::verdict::planned;
 use super::waits::of_deferral;

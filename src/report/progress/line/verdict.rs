@@ -9,11 +9,14 @@ use crate::report::{
         text::{against_bar, count, criteria_words, elapsed, sanitize},
     },
 };
-use rules::domain::{
-    AgentId, Answer, AskId, AttemptKind, Cause, FailureMode, Points, Purpose, Stage, Status, TaskId, Verdict,
+use rules::{
+    domain::{
+        AgentId, Answer, AskId, AttemptKind, Cause, FailureMode, Points, Purpose, Stage, Status, TaskId,
+        Verdict,
+    },
+    engine::{AskEvent, AskReply, StageReport, State, TaskEvent, WorkKind, policy},
+    mission::first_line,
 };
-use rules::engine::{AskEvent, AskReply, StageReport, State, TaskEvent, WorkKind, policy};
-use rules::mission::first_line;
 
 use super::{LineBuilder, ProgressLine, flag_role};
 

@@ -8,9 +8,11 @@ use crate::report::{
     },
     vocabulary::ids::ApprovalId,
 };
-use rules::domain::{HoldOwner, Millis, RunId, Timestamp, TurnId, WaitingReason};
-use rules::engine::{Deferral, DeferralReason, HoldEvent, State, TurnEvent, TurnUpdate};
-use rules::plan::BarrierKind;
+use rules::{
+    domain::{HoldOwner, Millis, RunId, Timestamp, TurnId, WaitingReason},
+    engine::{Deferral, DeferralReason, HoldEvent, State, TurnEvent, TurnUpdate},
+    plan::BarrierKind,
+};
 
 use super::{LineBuilder, ProgressLine, title};
 

@@ -9,10 +9,12 @@ use super::keys::{Keys, Named};
 use super::load::{Document, Report, Source, read_document};
 use super::shape::Shape;
 use super::strictness_source::WrittenSettings;
-use crate::domain::{Bar, BarOrigin};
-use crate::mission::{
-    model::{Config, Mission, Settings},
-    validate,
+use crate::{
+    domain::{Bar, BarOrigin},
+    mission::{
+        model::{Config, Mission, Settings},
+        validate,
+    },
 };
 
 /// The owner of a configuration file.

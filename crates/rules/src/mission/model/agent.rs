@@ -8,15 +8,17 @@ use std::sync::Arc;
 use rust_decimal::Decimal;
 use serde::Serialize;
 
-use crate::domain::{Millis, Money};
-use crate::mission::file::{
-    codes::Code,
-    document::{Node, NodeKind},
-    environment::{Secret, Template, variables},
-    keys::{Value, keys, single, words},
-    scalar::{AgentName, Fault, Filled, JsonForm, Name, QueueName, Scalar, Temperature, VariableName},
-    shape::Shape,
-    shown_text::quoted,
+use crate::{
+    domain::{Millis, Money},
+    mission::file::{
+        codes::Code,
+        document::{Node, NodeKind},
+        environment::{Secret, Template, variables},
+        keys::{Value, keys, single, words},
+        scalar::{AgentName, Fault, Filled, JsonForm, Name, QueueName, Scalar, Temperature, VariableName},
+        shape::Shape,
+        shown_text::quoted,
+    },
 };
 
 use super::command_line::CommandLine;

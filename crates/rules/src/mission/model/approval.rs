@@ -2,13 +2,15 @@
 
 use serde_json::json;
 
-use crate::domain::Millis;
-use crate::mission::file::{
-    document::{Node, NodeKind},
-    keys::{Keys, Value, keys},
-    levels::shown,
-    scalar::{Filled, Name},
-    shape::Shape,
+use crate::{
+    domain::Millis,
+    mission::file::{
+        document::{Node, NodeKind},
+        keys::{Keys, Value, keys},
+        levels::shown,
+        scalar::{Filled, Name},
+        shape::Shape,
+    },
 };
 
 keys! {

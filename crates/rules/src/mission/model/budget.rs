@@ -6,11 +6,13 @@ use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 use serde_json::json;
 
-use crate::domain::{Millis, Money};
-use crate::mission::file::{
-    keys::keys,
-    levels::{Level, ShowValue, shown},
-    scalar::{Fraction, Positive},
+use crate::{
+    domain::{Millis, Money},
+    mission::file::{
+        keys::keys,
+        levels::{Level, ShowValue, shown},
+        scalar::{Fraction, Positive},
+    },
 };
 
 keys! {

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::domain::Millis;
-use crate::mission::file::{
-    environment::Template,
-    keys::{keys, words},
-    scalar::Filled,
+use crate::{
+    domain::Millis,
+    mission::file::{
+        environment::Template,
+        keys::{keys, words},
+        scalar::Filled,
+    },
 };
 
 use super::command_line::CommandLine;

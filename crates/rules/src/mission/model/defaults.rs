@@ -5,8 +5,10 @@ use std::num::NonZeroU32;
 use rust_decimal::Decimal;
 
 use super::Settings;
-use crate::domain::{Bar, Dimension};
-use crate::mission::file::levels::Level;
+use crate::{
+    domain::{Bar, Dimension},
+    mission::file::levels::Level,
+};
 
 /// The settings that hold where no file, variable or flag says anything.
 pub fn default_settings() -> Settings {

@@ -3,14 +3,16 @@
 use rust_decimal::Decimal;
 use thin_vec::ThinVec;
 
-use crate::domain::{Dimension, Millis, Points};
-use crate::mission::file::{
-    document::Node,
-    keys::{Keys, Value, keys, list_or_one, words},
-    scalar::{
-        AgentName, Filled, InnerPath, JsonForm, Name, Positive, Reruns, RubricLevel, number_in, scalars,
+use crate::{
+    domain::{Dimension, Millis, Points},
+    mission::file::{
+        document::Node,
+        keys::{Keys, Value, keys, list_or_one, words},
+        scalar::{
+            AgentName, Filled, InnerPath, JsonForm, Name, Positive, Reruns, RubricLevel, number_in, scalars,
+        },
+        shape::{Shape, Table},
     },
-    shape::{Shape, Table},
 };
 
 use super::words::{BeforeRule, Consensus, Independence, PanelMode};

@@ -4,15 +4,17 @@ use std::num::NonZeroU32;
 
 use semver::VersionReq;
 
-use crate::domain::{Bar, Millis, Points};
-use crate::mission::file::{
-    diagnostics::Diagnostic,
-    document::Node,
-    keys::{Later, Named, Value, keys, words},
-    levels::Level,
-    scalar::{AgentName, Bytes, ChannelName, Deadline, Filled, InnerGlob, Name, Positive, TaskTitle},
-    shape::Shape,
-    strictness_source::WrittenSettings,
+use crate::{
+    domain::{Bar, Millis, Points},
+    mission::file::{
+        diagnostics::Diagnostic,
+        document::Node,
+        keys::{Later, Named, Value, keys, words},
+        levels::Level,
+        scalar::{AgentName, Bytes, ChannelName, Deadline, Filled, InnerGlob, Name, Positive, TaskTitle},
+        shape::Shape,
+        strictness_source::WrittenSettings,
+    },
 };
 
 use super::agent::Agent;

@@ -1,11 +1,13 @@
 //! `permissions` of an agent: what its program may do, and how long a person is waited for who must allow a tool call.
 
-use crate::domain::Millis;
-use crate::mission::file::{
-    document::{Node, NodeKind},
-    keys::{Keys, Value, keys, list_or_one, words},
-    scalar::Filled,
-    shape::Shape,
+use crate::{
+    domain::Millis,
+    mission::file::{
+        document::{Node, NodeKind},
+        keys::{Keys, Value, keys, list_or_one, words},
+        scalar::Filled,
+        shape::Shape,
+    },
 };
 
 use super::tools::ToolPolicy;

@@ -5,12 +5,14 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::FailureClass;
-use crate::mission::file::{
-    document::Node,
-    keys::{Named, Value, keys, single, words},
-    scalar::{Fault, Filled, InnerGlob, InnerPath, JsonForm, Scalar, VariableName},
-    shape::{OneShape, Shape},
+use crate::{
+    domain::FailureClass,
+    mission::file::{
+        document::Node,
+        keys::{Named, Value, keys, single, words},
+        scalar::{Fault, Filled, InnerGlob, InnerPath, JsonForm, Scalar, VariableName},
+        shape::{OneShape, Shape},
+    },
 };
 
 keys! {

@@ -2,10 +2,12 @@
 
 use rust_decimal::Decimal;
 
-use crate::domain::{DeclaredVerdict, Points};
-use crate::mission::file::{
-    keys::{keys, words},
-    scalar::{Filled, Fraction, Name, Positive, RubricLevel},
+use crate::{
+    domain::{DeclaredVerdict, Points},
+    mission::file::{
+        keys::{keys, words},
+        scalar::{Filled, Fraction, Name, Positive, RubricLevel},
+    },
 };
 
 keys! {

@@ -3,13 +3,15 @@
 use std::fmt;
 use std::num::NonZeroU32;
 
-use crate::domain::Severity;
-use crate::mission::file::{
-    codes::Code,
-    document::{Node, NodeKind},
-    keys::{Keys, Value, keys, single, words},
-    scalar::{AgentName, Fault, Filled, Fraction, InnerFile, JsonForm, Name, Scalar, Span},
-    shape::Shape,
+use crate::{
+    domain::Severity,
+    mission::file::{
+        codes::Code,
+        document::{Node, NodeKind},
+        keys::{Keys, Value, keys, single, words},
+        scalar::{AgentName, Fault, Filled, Fraction, InnerFile, JsonForm, Name, Scalar, Span},
+        shape::Shape,
+    },
 };
 
 use super::mission::Mission;

@@ -4,11 +4,13 @@ use std::num::{NonZeroU16, NonZeroU32};
 
 use thin_vec::ThinVec;
 
-use crate::domain::Edge;
-use crate::mission::file::{
-    keys::keys,
-    scalar::{
-        AgentName, Deadline, Filled, InnerGlob, Positive, Span, TargetFile, TaskTitle, Title, TryCount,
+use crate::{
+    domain::Edge,
+    mission::file::{
+        keys::keys,
+        scalar::{
+            AgentName, Deadline, Filled, InnerGlob, Positive, Span, TargetFile, TaskTitle, Title, TryCount,
+        },
     },
 };
 

@@ -1,11 +1,13 @@
 //! `verification`: how a task's `acceptance` is graded.
 
-use crate::domain::Points;
-use crate::mission::file::{
-    document::{Node, NodeKind},
-    keys::{Keys, Value, keys, single, words},
-    scalar::{AgentName, Fraction, RubricName},
-    shape::Shape,
+use crate::{
+    domain::Points,
+    mission::file::{
+        document::{Node, NodeKind},
+        keys::{Keys, Value, keys, single, words},
+        scalar::{AgentName, Fraction, RubricName},
+        shape::Shape,
+    },
 };
 
 use super::rubric::OnRefer;

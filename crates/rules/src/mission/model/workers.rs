@@ -1,7 +1,9 @@
 //! How work is handed to workers on other machines, for agents with a `queue`.
 
-use crate::domain::Millis;
-use crate::mission::file::{keys::keys, scalar::Filled};
+use crate::{
+    domain::Millis,
+    mission::file::{keys::keys, scalar::Filled},
+};
 
 keys! {
     /// `settings.workers`. `None` leaves a value to the next level and at last to the default.

@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use super::{agent_ids, known};
-use crate::domain::AgentId;
-use crate::mission::{
-    condition::Conditions,
-    file::keys::Named,
-    model::{self, Mission, Settings},
+use crate::{
+    domain::AgentId,
+    mission::{
+        condition::Conditions,
+        file::keys::Named,
+        model::{self, Mission, Settings},
+    },
+    plan::model::{ApprovalPlan, ApproverPlan, Plan},
 };
-use crate::plan::model::{ApprovalPlan, ApproverPlan, Plan};
 
 /// The approval gates of a mission hold what is added to it like what stands in it.
 pub fn approvals_of_added(

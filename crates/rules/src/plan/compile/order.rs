@@ -3,13 +3,17 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{known, task_ids};
-use crate::domain::{Edge, TaskId};
-use crate::mission::{
-    model::{self, Autonomy, CoordinationChain, CoordinationMiddleware, GateFailure, Mission},
-    validate::order::going_back,
+use crate::{
+    domain::{Edge, TaskId},
+    mission::{
+        model::{self, Autonomy, CoordinationChain, CoordinationMiddleware, GateFailure, Mission},
+        validate::order::going_back,
+    },
+    plan::{
+        model::{BarrierKind, BarrierPlan, GatePlan, Part, Plan, TaskPlan},
+        route::Route,
+    },
 };
-use crate::plan::model::{BarrierKind, BarrierPlan, GatePlan, Part, Plan, TaskPlan};
-use crate::plan::route::Route;
 
 /// Where the edges of each verification lead, by its index.
 pub fn routes(mission: &Mission) -> HashMap<usize, Route> {

@@ -2,13 +2,17 @@
 
 use std::num::NonZeroU32;
 
-use crate::domain::{AgentId, Bar, Millis};
-use crate::mission::model::{self, Mission, ViolationAction, defaults};
-use crate::plan::loosened_judging::loosened;
-use crate::plan::model::{Extent, Rules};
-use crate::plan::run_options::RunOptions;
-use crate::plan::sla_plan::SlaPlan;
-use crate::plan::worktree_plan::WorktreePlan;
+use crate::{
+    domain::{AgentId, Bar, Millis},
+    mission::model::{self, Mission, ViolationAction, defaults},
+    plan::{
+        loosened_judging::loosened,
+        model::{Extent, Rules},
+        run_options::RunOptions,
+        sla_plan::SlaPlan,
+        worktree_plan::WorktreePlan,
+    },
+};
 
 pub fn rules(mission: &Mission, options: &RunOptions) -> Rules {
     let settings = &mission.settings;

@@ -1,7 +1,9 @@
 //! Values that are texts: names and what refers to them, paths and globs below the workspace.
 
-use crate::domain::{folded, invisible_in};
-use crate::mission::file::{codes::Code, shown_text::quoted};
+use crate::{
+    domain::{folded, invisible_in},
+    mission::file::{codes::Code, shown_text::quoted},
+};
 
 use super::{Fault, JsonForm, Referent, Scalar, scalars};
 
