@@ -198,7 +198,7 @@ fn first_difference(was: &str, is: &str) -> Option<(usize, String, String)> {
     None
 }
 
-/// The recorded answer.
+/// The answer of a call as it was recorded, or how the call failed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 enum RecordedAnswer {

@@ -10,7 +10,7 @@ use rustix::fs::OFlags;
 
 use supervisor::files::{open_with, replace_file};
 
-/// An append-only file.
+/// A file that is only appended to, and synced when it is told to.
 pub trait LogFile {
     /// Appends bytes. After an error some of them may have been written.
     ///

@@ -102,17 +102,26 @@ impl File {
         lines.flat_map(|line| TYPE.captures_iter(line).map(|found| found[1].to_owned())).collect()
     }
 
-    /// How many doc comments are one short line that begins with a pronoun: whoever reads them alone does not know of what
-    /// they are.
-    pub fn orphan_docs(&self) -> usize {
+    /// The doc comments of one line.
+    fn lone_docs(&self) -> impl Iterator<Item = &str> {
         let is_doc = |at: Option<usize>| {
             at.and_then(|at| self.lines.get(at)).is_some_and(|line| line.trim().starts_with("///"))
         };
-        let lines = self.lines.iter().enumerate().filter(|(at, line)| {
-            let is_short = line.trim().chars().count() <= 52;
-            is_short && ORPHAN.is_match(line) && !is_doc(at.checked_sub(1)) && !is_doc(Some(at + 1))
-        });
-        lines.count()
+        let is_lone =
+            move |at: usize| is_doc(Some(at)) && !is_doc(at.checked_sub(1)) && !is_doc(Some(at + 1));
+        self.lines.iter().enumerate().filter(move |(at, _)| is_lone(*at)).map(|(_, line)| line.trim())
+    }
+
+    /// How many doc comments are one short line that begins with a pronoun: whoever reads them alone does not know of what
+    /// they are.
+    pub fn orphan_docs(&self) -> usize {
+        let is_orphan = |line: &&str| line.chars().count() <= 52 && ORPHAN.is_match(line);
+        self.lone_docs().filter(is_orphan).count()
+    }
+
+    /// How many doc comments have three words or fewer: no unit, no range, no meaning of what is absent.
+    pub fn short_docs(&self) -> usize {
+        self.lone_docs().filter(|line| line.split_whitespace().count() <= 4).count()
     }
 }
 
@@ -411,5 +420,5 @@ fn a_type_is_named_where_it_is_declared_and_an_orphan_is_alone_and_short() {
     ];
     file.lines = lines.map(str::to_owned).into();
     assert_eq!(file.types(), BTreeSet::from(["Name".to_owned(), "Names".to_owned()]));
-    assert_eq!(file.orphan_docs(), 1);
+    assert_eq!((file.orphan_docs(), file.short_docs()), (1, 1));
 }

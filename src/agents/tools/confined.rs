@@ -72,7 +72,7 @@ pub struct FolderEntry {
 /// The entries of a folder.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Listing {
-    /// The names, sorted.
+    /// The entries of the folder, sorted by name.
     pub entries: Vec<FolderEntry>,
     /// Whether there are more.
     pub more: bool,

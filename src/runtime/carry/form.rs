@@ -91,7 +91,7 @@ impl CarriedRequest {
 /// The command of a session. Its folders have the same paths on all machines.
 #[derive(Serialize, Deserialize)]
 pub struct HostedCommand {
-    /// The run.
+    /// The run whose session a host is to have.
     pub run: RunId,
     /// The folder that the command line was given in.
     pub folder: PathBuf,
@@ -207,7 +207,7 @@ pub enum CarriedOutcome {
 /// A command as it travels, in the paths of the machine that it comes from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CarriedCommand {
-    /// The command.
+    /// The command as it would be started here.
     pub command: CommandJob,
     /// The folder that the tree `w` is of.
     pub folder: PathBuf,
@@ -226,7 +226,7 @@ pub struct CarriedPlaces<'p> {
     pub folder: &'p Path,
     /// What came with it: tree `q`.
     pub given: &'p Path,
-    /// What it leaves.
+    /// The folder for what the command leaves beside its work.
     pub left: &'p Path,
 }
 

@@ -27,7 +27,7 @@ const MOST_NAMED: usize = 20;
 pub struct FileRecord {
     #[serde(default)]
     pub folders: Vec<FolderId>,
-    /// The protected files.
+    /// The protected files, by path, as they were when they were noted.
     #[serde(default)]
     pub protected: FileMarks,
     /// The files that the task's rules ask about; `None` where they could not be looked at.

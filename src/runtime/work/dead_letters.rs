@@ -92,7 +92,7 @@ fn not_tried(error: StateFileError) -> WorkError {
     format!("dead letters are not tried again: {error}").into()
 }
 
-/// Letters by operation.
+/// The dead letters that are due, by the operation that failed.
 pub type DueLetters = BTreeMap<String, Vec<DeadLetter>>;
 
 /// The letters that are due when a session begins to work, by operation. Whoever holds the state folder is the only one to try

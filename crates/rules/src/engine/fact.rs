@@ -374,7 +374,7 @@ pub struct Undelivered {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnEnd {
-    /// Which turn.
+    /// The turn that has ended.
     pub turn: TurnId,
     pub exit: Exit,
     /// Whether the runner itself ended it (an interrupt, a limit): then it is lost, not failed.

@@ -35,7 +35,7 @@ impl Deferral {
     }
 }
 
-/// Milliseconds.
+/// The milliseconds of a year of 365 days.
 const YEAR: u64 = 365 * 24 * 3600 * 1000;
 
 impl State {

@@ -8,7 +8,7 @@ use super::prior::carry_on;
 use super::step::{Opening, open_points_of};
 use super::view::{Actor, Next, View};
 
-/// Begins the stage.
+/// What is asked or run when the stage begins.
 pub fn opening(plan: &Plan, stage: &OwnStage) -> Opening {
     let StageJudge::Agent { agent, .. } = stage.by else {
         return Opening::Starts;

@@ -25,7 +25,7 @@ const MOMENT: &str = "1000000000 +0000";
 /// A folder that was laid out for an agent.
 #[derive(Debug, Clone)]
 pub struct CheckedOut {
-    /// The agent's folder.
+    /// The folder that the agent works in on the worker.
     pub folder: PathBuf,
     /// The files that came with it.
     pub files: PathBuf,

@@ -28,7 +28,7 @@ const FOLDER: &str = "040000";
 pub struct TreeEntry<'l> {
     pub mode: &'l str,
     pub id: &'l str,
-    /// In bytes.
+    /// The length of the file, in bytes.
     pub size: u64,
 }
 
