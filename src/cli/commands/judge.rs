@@ -43,7 +43,7 @@ const STRANGER: &str = "(the sample work)";
 const PAINTER: &str = "(the sample picture)";
 const WORK: &str = "def add(a, b):\n    return a + b\n";
 const TASK: &str = "Write a function in Python that adds two numbers; a picture is a red square.";
-const PICTURE: &str = "../red-square.png";
+const PICTURE: &str = "red-square.png";
 
 #[derive(Debug, Args)]
 pub struct JudgeArguments {
