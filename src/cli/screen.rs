@@ -16,10 +16,11 @@ use crate::report::{
     escape, escape_json,
     folds::view::RunView,
     progress::{self, Details},
+    sanitize,
     screens::{
+        pages::Page,
         status::StatusPage,
         style::{self, ColorChoice, Style},
-        summary,
     },
 };
 use crate::{
@@ -316,26 +317,34 @@ impl Screen {
         }
     }
 
-    /// Prints a result: its document, or what people are told of it.
-    pub fn show(&self, document: &impl Serialize, human: impl FnOnce(&style::TextLayout) -> String) {
+    /// Prints a document as JSON, or as its page for people.
+    pub fn show(&self, document: &impl Page) {
         if self.is_json() {
-            self.document(document)
-        } else {
-            self.result(&human(&self.out()))
+            return self.document(document);
+        }
+        self.page(document);
+    }
+
+    /// Prints a page; nothing where stdout carries a document.
+    pub fn page(&self, page: &impl Page) {
+        if !self.is_json() {
+            let text = page.human(&self.out());
+            self.print(|out| out.write_all(text.map_err(io::Error::other)?.as_bytes()));
         }
     }
 
-    /// Prints a document as JSON, or as the page of its template.
-    pub fn page<D: Serialize>(
-        &self,
-        document: D,
-        human: impl FnOnce(D, &style::TextLayout) -> Result<String, minijinja::Error>,
-    ) {
-        if self.is_json() {
-            return self.document(&document);
+    /// Prints a page on stderr; nothing where stdout carries a document.
+    pub fn page_aside(&self, page: &impl Page) {
+        if !self.is_json() {
+            self.error(&page.human(&self.err()).unwrap_or_default());
         }
-        let text = human(document, &self.out());
-        self.print(|out| out.write_all(text.map_err(io::Error::other)?.as_bytes()));
+    }
+
+    /// Says a line on stderr, whatever others wrote in it; nothing where stdout carries a document.
+    pub fn note(&self, line: &str) {
+        if !self.is_json() {
+            self.error(&self.err().wrap(&format!("{}\n", sanitize(line))));
+        }
     }
 
     /// Writes one document to stdout.
@@ -434,7 +443,7 @@ impl Screen {
         if self.is_json() {
             self.run(run);
         } else {
-            self.page(run, summary::summary);
+            self.page(run);
         }
     }
 }

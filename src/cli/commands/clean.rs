@@ -6,7 +6,7 @@ use crate::report::{
     count,
     documents::{
         commands::{CleanDocument, CleanedRun},
-        runs::{RunRow, cleaned, left},
+        runs::{LeftRuns, RunRow},
     },
 };
 use crate::{
@@ -134,16 +134,11 @@ fn row(listed: &Listed) -> CleanedRun<'_> {
 }
 
 fn report(screen: &Screen, removed: &[Listed], kept: &[Listed]) -> Result<u8, Failure> {
-    if screen.is_json() {
-        screen.document(&CleanDocument {
-            removed: removed.iter().map(row).collect(),
-            kept: kept.iter().map(row).collect(),
-        });
-        return Ok(0);
-    }
-    let kept: Vec<&RunRow> = kept.iter().map(|listed| &listed.row).collect();
-    let removed: Vec<&RunRow> = removed.iter().map(|listed| &listed.row).collect();
-    screen.error(&left(&kept, &screen.err()));
-    screen.result(&cleaned(&removed, &kept));
+    let left: Vec<&RunRow> = kept.iter().map(|listed| &listed.row).collect();
+    screen.page_aside(&LeftRuns { kept: &left });
+    screen.show(&CleanDocument {
+        removed: removed.iter().map(row).collect(),
+        kept: kept.iter().map(row).collect(),
+    });
     Ok(0)
 }

@@ -18,10 +18,7 @@ use crate::{
         project::{own_state_folder, project_config_path},
         screen::Screen,
     },
-    report::{
-        documents::commands::{ConfigDocument, ConfigFiles, ConfigSetting},
-        screens::config::{Setting, human},
-    },
+    report::documents::commands::{ConfigDocument, ConfigFiles, ConfigSetting},
     runtime::{layers_of, user_settings},
 };
 use rules::{
@@ -87,13 +84,6 @@ impl SettingOrigin {
             source: Some(source.into()),
         }
     }
-
-    fn text(&self) -> String {
-        match &self.source {
-            Some(source) => format!("{}: {source}", self.layer),
-            None => self.layer.to_owned(),
-        }
-    }
 }
 
 /// Does what the arguments say.
@@ -116,9 +106,7 @@ fn show(arguments: &ShowConfigArgs, matches: &ArgMatches, screen: &Screen) -> Re
         project: shown(project_config_path()?),
         user: shown(user_settings().filter(|path| path.exists())),
     };
-    screen.show(&document(&rows, files), |_| {
-        table(&rows, arguments.origin, screen)
-    });
+    screen.show(&document(&rows, files, arguments.origin));
     Ok(0)
 }
 
@@ -288,38 +276,30 @@ fn flags_alone(
     Ok(rows)
 }
 
-fn document<'a>(rows: &'a [SettingRow], files: ConfigFiles) -> ConfigDocument<'a> {
-    let setting = |row: &'a SettingRow| ConfigSetting {
+fn document(rows: &[SettingRow], files: ConfigFiles, with_origin: bool) -> ConfigDocument<'_> {
+    let settings = rows.iter().map(|row| ConfigSetting {
         name: &row.name,
         value: &row.value,
         origin: row.origin.layer,
         source: row.origin.source.as_deref(),
-    };
+        shown: text(&row.value),
+    });
     ConfigDocument {
-        settings: rows.iter().map(setting).collect(),
+        settings: settings.collect(),
         files,
+        with_origin,
     }
 }
 
-fn table(rows: &[SettingRow], with_origin: bool, screen: &Screen) -> String {
-    fn text(value: &Value) -> String {
-        match value {
-            Value::Null => "-".to_owned(),
-            Value::String(text) => text.clone(),
-            Value::Array(items) if items.is_empty() => "none".to_owned(),
-            Value::Array(items) => items.iter().map(text).collect::<Vec<_>>().join(", "),
-            // 60.0 of points is 60 to people.
-            Value::Number(number) => number.to_string().trim_end_matches(".0").to_owned(),
-            other => other.to_string(),
-        }
+/// A value as people are told it.
+fn text(value: &Value) -> String {
+    match value {
+        Value::Null => "-".to_owned(),
+        Value::String(text) => text.clone(),
+        Value::Array(items) if items.is_empty() => "none".to_owned(),
+        Value::Array(items) => items.iter().map(text).collect::<Vec<_>>().join(", "),
+        // 60.0 of points is 60 to people.
+        Value::Number(number) => number.to_string().trim_end_matches(".0").to_owned(),
+        other => other.to_string(),
     }
-    let settings: Vec<Setting> = rows
-        .iter()
-        .map(|row| Setting {
-            name: row.name.clone(),
-            value: text(&row.value),
-            origin: row.origin.text(),
-        })
-        .collect();
-    human(&settings, with_origin, &screen.out())
 }

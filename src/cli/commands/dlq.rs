@@ -12,7 +12,7 @@ use crate::{
         screen::Screen,
         session::fork_supervisor,
     },
-    report::{documents::commands::DeadLettersDocument, screens::dlq::human},
+    report::documents::commands::DeadLettersDocument,
     runtime::retry_now,
     store::DeadLetters,
 };
@@ -93,7 +93,7 @@ fn list(arguments: &List, screen: &Screen) -> Result<u8, Failure> {
         .filter(|letter| arguments.all || !letter.status.is_closed())
         .collect();
     let (letters, letter) = (Some(&*letters), None);
-    screen.page(DeadLettersDocument { letters, letter }, human);
+    screen.show(&DeadLettersDocument { letters, letter });
     Ok(0)
 }
 
@@ -171,5 +171,5 @@ fn find(queue: &DeadLetters, id: &str) -> Result<DeadLetter, Failure> {
 
 fn print_result(letter: &DeadLetter, screen: &Screen) {
     let (letters, letter) = (None, Some(letter));
-    screen.page(DeadLettersDocument { letters, letter }, human);
+    screen.show(&DeadLettersDocument { letters, letter });
 }

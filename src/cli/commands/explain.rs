@@ -6,9 +6,7 @@ use crate::{
     cli::{command_error::Failure, screen::Screen},
     report::{
         documents::commands::{ExplainDocument, ExplainedCode, ExplainedWord},
-        sanitize,
-        screens::explain,
-        vocabulary::words::{self, WordEntry},
+        vocabulary::words,
     },
 };
 use rules::mission::{Code, suggestion};
@@ -25,45 +23,47 @@ pub struct Explain {
     pub more: Vec<String>,
 }
 
-/// The meaning of the word that was asked for.
-enum Explained {
-    Code(Code),
-    Word(WordEntry),
-    /// A flag with its help.
-    Flag(String, String),
-}
-
 /// Prints one explanation, or all with a few words each.
 pub fn explain(arguments: &Explain, root: &Command, screen: &Screen) -> Result<u8, Failure> {
     let mut text = arguments.word.clone().unwrap_or_default();
     for more in &arguments.more {
         text = format!("{text} {more}");
     }
-    match arguments.word {
-        Some(_) => one(&text, &find(&text, root)?, screen),
-        None => all(screen),
-    }
+    let document = match arguments.word {
+        Some(_) => one(&text, root)?,
+        None => ExplainDocument {
+            codes: Code::ALL.iter().map(|code| row(*code)).collect(),
+            words: words::all()
+                .map(|word| explained(word.name(), word.meaning))
+                .collect(),
+        },
+    };
+    screen.show(&document);
     Ok(0)
 }
 
-fn find(text: &str, root: &Command) -> Result<Explained, Failure> {
-    if let Ok(code) = text.parse() {
-        return Ok(Explained::Code(code));
-    }
-    if let Some(word) = words::find(text) {
-        return Ok(Explained::Word(word));
-    }
+fn one(text: &str, root: &Command) -> Result<ExplainDocument, Failure> {
+    let mut document = ExplainDocument {
+        codes: Vec::new(),
+        words: Vec::new(),
+    };
     let long = text.trim_start_matches('-');
-    if let Some(help) = flag(root, long) {
-        return Ok(Explained::Flag(format!("--{long}"), help));
+    if let Ok(code) = text.parse() {
+        document.codes.push(row(code));
+    } else if let Some(word) = words::find(text) {
+        document.words.push(explained(text, word.meaning));
+    } else if let Some(help) = flag(root, long) {
+        document.words.push(explained(&format!("--{long}"), &help));
+    } else {
+        let known = Code::ALL.iter().map(|code| code.as_str());
+        let known: Vec<&str> = known
+            .chain(words::all().flat_map(|word| word.word.split('|')))
+            .collect();
+        let help = suggestion(text, known.iter().copied(), "codes and words are");
+        return Err(usage!("'{text}' is not a word that can be explained")
+            .help(format!("{help} (`quorum explain` lists them all)")));
     }
-    let known = Code::ALL.iter().map(|code| code.as_str());
-    let known: Vec<&str> = known
-        .chain(words::all().flat_map(|word| word.word.split('|')))
-        .collect();
-    let help = suggestion(text, known.iter().copied(), "codes and words are");
-    Err(usage!("'{}' is not a word that can be explained", sanitize(text))
-        .help(format!("{help} (`quorum explain` lists them all)")))
+    Ok(document)
 }
 
 /// The help of a flag, of whatever command has it.
@@ -74,41 +74,11 @@ fn flag(command: &Command, long: &str) -> Option<String> {
         .or_else(|| command.get_subcommands().find_map(|sub| flag(sub, long)))
 }
 
-fn one(text: &str, found: &Explained, screen: &Screen) {
-    if screen.is_json() {
-        let word = |word, explanation| ExplainDocument {
-            codes: Vec::new(),
-            words: vec![ExplainedWord { word, explanation }],
-        };
-        return screen.document(&match found {
-            Explained::Code(code) => ExplainDocument {
-                codes: vec![row(*code)],
-                words: Vec::new(),
-            },
-            Explained::Word(known) => word(text, known.meaning),
-            Explained::Flag(name, help) => word(name, help),
-        });
+fn explained(word: &str, meaning: &str) -> ExplainedWord {
+    ExplainedWord {
+        word: word.to_owned(),
+        explanation: meaning.to_owned(),
     }
-    screen.result(&match found {
-        Explained::Code(code) => explain::one(*code, &screen.out()),
-        Explained::Word(word) => explain::word(&sanitize(text), word.meaning, &screen.out()),
-        Explained::Flag(name, help) => explain::word(name, help, &screen.out()),
-    });
-}
-
-fn all(screen: &Screen) {
-    if !screen.is_json() {
-        return screen.result(&explain::all(&screen.out()));
-    }
-    let known: Vec<WordEntry> = words::all().collect();
-    let words = known.iter().map(|word| ExplainedWord {
-        word: word.name(),
-        explanation: word.meaning,
-    });
-    screen.document(&ExplainDocument {
-        codes: Code::ALL.iter().map(|code| row(*code)).collect(),
-        words: words.collect(),
-    });
 }
 
 fn row(code: Code) -> ExplainedCode {

@@ -97,13 +97,7 @@ pub fn gate(arguments: &GateArgs, screen: &Screen) -> Result<u8, Failure> {
         state = wait(&run, state, &gates, arguments.timeout)?;
     }
     let document = GateDocument::of(run.id(), &state, &gates);
-    if screen.is_json() {
-        screen.document(&document);
-    } else {
-        for gate in &document.gates {
-            screen.result(&gate.human(&screen.out()));
-        }
-    }
+    screen.show(&document);
     // The worst of them: a failure weighs more than a gate that is not there yet.
     let gates = document.gates.iter();
     let found: Vec<OutcomeClass> = gates.map(|gate| class(gate.state)).collect();

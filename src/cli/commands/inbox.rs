@@ -17,7 +17,6 @@ pub fn inbox(arguments: &OfRun, halves: Halves, screen: &Screen) -> Result<u8, F
     let mut view = LiveView::default();
     let state = open_run(&run, |state, record| view.take(state, record))?.state;
     let view = view.into_view(&state);
-    let document = InboxDocument::of(run.id(), &state, &view, halves);
-    screen.page(&document, InboxDocument::human);
+    screen.show(&InboxDocument::of(run.id(), &state, &view, halves));
     Ok(0)
 }

@@ -256,6 +256,6 @@ pub fn judge(arguments: &JudgeArguments, matches: &ArgMatches, screen: &Screen) 
     }
     let is_named = !arguments.kinds.is_empty();
     let document = JudgeTestDocument::of(name, rows, class, is_named);
-    screen.page(&document, JudgeTestDocument::human);
+    screen.show(&document);
     Ok(document.exit_code)
 }

@@ -9,7 +9,7 @@ use crate::{
         project::{open_run, run_of},
         screen::Screen,
     },
-    report::{documents::metrics::human, folds::metrics::Metrics as Collected},
+    report::folds::metrics::Metrics as Collected,
 };
 
 #[derive(Debug, Args)]
@@ -26,7 +26,6 @@ pub fn metrics(arguments: &MetricsArgs, screen: &Screen) -> Result<u8, Failure> 
             metrics.apply(&state.plan, event);
         }
     })?;
-    let document = metrics.document(&recovered.state.plan, run.id());
-    screen.show(&document, |screen| human(&document, screen));
+    screen.show(&metrics.document(&recovered.state.plan, run.id()));
     Ok(0)
 }

@@ -7,11 +7,8 @@ use clap::{ArgMatches, Args};
 
 use crate::report::{
     count,
-    documents::{
-        BaselineDocument, first_looked_at,
-        plan::{PlanDocument, dot, mermaid},
-    },
-    screens::plan::human,
+    documents::{BaselineDocument, first_looked_at, plan::PlanDocument},
+    formats::plan_graph::{dot, mermaid},
 };
 use crate::{
     cli::{
@@ -100,7 +97,7 @@ fn baseline(arguments: &Run, matches: &ArgMatches, screen: &Screen) -> Result<u8
         ending.state
     };
     let document = BaselineDocument::of(&whole, &seen);
-    screen.page(&document, BaselineDocument::human);
+    screen.show(&document);
     Ok(document.class().exit_code())
 }
 
@@ -134,8 +131,7 @@ pub fn plan(arguments: &Run, matches: &ArgMatches, screen: &Screen) -> Result<u8
                     .map(|file| file.path)
                     .collect(),
             };
-            let document = PlanDocument::of(&state).protecting(listed(&state, &options, &read));
-            screen.page(document, human);
+            screen.show(&PlanDocument::of(&state).protecting(listed(&state, &options, &read)));
         }
     }
     Ok(0)

@@ -19,10 +19,7 @@ use crate::{
         session::fork_supervisor,
         writer::has_writer,
     },
-    report::{
-        documents::commands::IntakeDocument,
-        screens::request::{human, row},
-    },
+    report::documents::commands::{IntakeDocument, IntakeRow},
     review::questions::{self as prompt, QuestionSubject},
     runtime::ask_about_request,
     store::{Requests, RunFolder, StateFolder, WorkRequest},
@@ -154,11 +151,10 @@ pub fn request(arguments: &RequestArguments, screen: &Screen) -> Result<u8, Fail
             let all = requests.all().map_err(unusable_file)?.into_iter();
             let all = all.map(|known| caught_up(&requests, known));
             let all = all.collect::<Result<Vec<WorkRequest>, Failure>>()?;
-            let document = IntakeDocument {
-                requests: Some(all.iter().map(row).collect()),
+            screen.show(&IntakeDocument {
+                requests: Some(all.iter().map(IntakeRow::of).collect()),
                 request: None,
-            };
-            screen.page(document, human);
+            });
             Ok(0)
         }
         RequestCommand::Show(one) => Ok(ended(&find(&requests, &one.id)?, screen, 0)),
@@ -484,21 +480,20 @@ fn created(requests: &Requests, request: &WorkRequest, by: &str) -> Result<WorkR
 }
 
 fn ended(request: &WorkRequest, screen: &Screen, code: u8) -> u8 {
-    if code != 0 && !screen.is_json() {
+    if code != 0 {
         let what = match code {
             8 => "queued for the run, which is busy",
             _ => "decided otherwise before",
         };
-        screen.error(&format!("{}: {what}\n", request.id()));
+        screen.note(&format!("{}: {what}", request.id()));
     }
     print_result(request, screen);
     code
 }
 
 fn print_result(request: &WorkRequest, screen: &Screen) {
-    let document = IntakeDocument {
+    screen.show(&IntakeDocument {
         requests: None,
-        request: Some(row(request)),
-    };
-    screen.page(document, human);
+        request: Some(IntakeRow::of(request)),
+    });
 }

@@ -9,7 +9,7 @@ use crate::{
         project::{all_runs, state_folder},
         screen::Screen,
     },
-    report::documents::runs::{RunRow, document, human},
+    report::documents::runs::{RunRow, RunsDocument},
 };
 
 #[derive(Debug, Args)]
@@ -28,6 +28,7 @@ pub fn runs(arguments: &Runs, screen: &Screen) -> Result<u8, Failure> {
         .skip(skipped)
         .map(|run| row(&folder, run))
         .collect();
-    screen.show(&document(&rows), |screen| human(&rows, skipped, screen));
+    let runs = &rows;
+    screen.show(&RunsDocument { runs, skipped });
     Ok(0)
 }

@@ -84,7 +84,7 @@ pub fn schema(arguments: &Schema, screen: &Screen) -> Result<u8, Failure> {
         (SchemaOf::Document(kind), Some(path)) => screen.document(&kind.field(path).map_err(unknown)?),
         (SchemaOf::File(kind), Some(path)) => {
             let field = field_doc(kind, path).map_err(unknown)?;
-            screen.show(&document(&field), |_| text(&field));
+            screen.show(&document(&field));
         }
     }
     Ok(0)
@@ -110,26 +110,4 @@ fn document(field: &FieldDoc) -> KeyDocument<'_> {
             .collect(),
         json_schema: &field.schema,
     }
-}
-
-fn text(field: &FieldDoc) -> String {
-    let mut text = format!("{}: {}\n\n  takes: {}\n", field.path, field.says, field.takes);
-    if let Some(how) = &field.how {
-        append_line!(text, "  how: {how}");
-    }
-    if !field.words.is_empty() {
-        append_line!(text, "  one of: {}", field.words.join(", "));
-    }
-    append_line!(text, "  required: {}", if field.required { "yes" } else { "no" });
-    if let Some(note) = &field.not_built {
-        append_line!(text, "  note: {note}");
-    }
-    if !field.keys.is_empty() {
-        let width = field.keys.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
-        text.push_str("\n  keys:\n");
-        for (name, says) in &field.keys {
-            append_line!(text, "    {name:width$}  {says}");
-        }
-    }
-    text
 }

@@ -12,10 +12,7 @@ use crate::{
         screen::Screen,
         writer::{at_work, has_writer},
     },
-    report::{
-        documents::{RunState, Tasks, show::TaskDocument},
-        screens::show::human,
-    },
+    report::documents::{RunState, Tasks, show::TaskDocument},
     store::SpoolName,
 };
 
@@ -41,14 +38,13 @@ pub fn show(arguments: &Show, screen: &Screen) -> Result<u8, Failure> {
     told.view.at_work = at_work(&told.left, standing);
     check_attempt(&told.history, arguments.attempt)?;
     let files = |name: &SpoolName| file_view(&run, name, &told.vouched);
-    let document = TaskDocument::of(
+    let mut document = TaskDocument::of(
         Tasks::of(&told.state, &told.view),
         &told.history,
         arguments.attempt,
         &files,
     );
-    screen.page(document, |document, screen| {
-        human(&document, arguments.full, screen)
-    });
+    document.full = arguments.full;
+    screen.show(&document);
     Ok(0)
 }

@@ -16,9 +16,7 @@ use crate::{
         screen::Screen,
     },
     report::{
-        count,
         documents::commands::{ProtectedFile, ValidateDocument, ValidatedFile},
-        sanitize,
         screens::forewarning::{forewarnings, loosened, unjudged},
     },
     runtime::{ReadBefore, files_nobody_makes, lacking_bash, layers_of, listed, named_scripts, not_hidden},
@@ -44,20 +42,19 @@ pub fn validate(arguments: &Validate, matches: &ArgMatches, screen: &Screen) -> 
     apply_review_flags(&mut options, &arguments.reviews, matches)?;
     let layers = layers_of(&options).map_err(Failure::mission)?;
     let mut seen = Vec::new();
-    let mut failed = false;
     for path in &arguments.missions {
         let (mut protected, mut calls) = (Vec::new(), None);
         options.mission_folder = mission_folder(path)?;
         let loaded = load::read(path).and_then(|source| {
             load_over(&source, &layers, &options.mission_folder).map(|loaded| (source, loaded))
         });
-        let mut warnings = Vec::new();
-        let (report, summary) = match loaded {
+        let (mut warnings, mut tasks) = (Vec::new(), 0);
+        let report = match loaded {
             Ok((source, mut loaded)) => {
                 options.test_lists.clear();
                 freeze(&loaded.mission, &mut options)?;
                 calibration::freeze(&loaded.mission, &mut options)?;
-                let tasks = loaded.mission.tasks.len();
+                tasks = loaded.mission.tasks.len();
                 let plan = calibration::applies(plan::compile(loaded.mission, &options))?;
                 let state = State::new(Arc::new(plan));
                 let missing = mission::warn_of_missing_files(&source, files_nobody_makes(&state.plan));
@@ -65,49 +62,31 @@ pub fn validate(arguments: &Validate, matches: &ArgMatches, screen: &Screen) -> 
                 protected = protected_files(&state, &options, path);
                 calls = unseen(&state);
                 warnings = warned(&state, &options);
-                (
-                    loaded.notes,
-                    format!(
-                        "{}: ok, {}\n",
-                        sanitize(&path.display().to_string()),
-                        count(tasks, "task")
-                    ),
-                )
+                loaded.notes
             }
-            Err(report) => {
-                failed = true;
-                (report, String::new())
-            }
+            Err(report) => report,
         };
         show(screen, &report);
         for warning in &warnings {
-            if !screen.is_json() {
-                screen.error(&format!("warning: {}\n", sanitize(warning)));
-            }
+            screen.note(&format!("warning: {warning}"));
         }
-        if !screen.is_json() {
-            screen.result(&summary);
-            screen.result(&protection_words(&protected, calls.as_deref()));
-        }
-        seen.push((path, report, protected, warnings));
+        let file = SeenFile {
+            path,
+            report,
+            protected,
+            calls,
+            warnings,
+            tasks,
+        };
+        screen.page(&file.row());
+        seen.push(file);
     }
+    let files: Vec<ValidatedFile<'_>> = seen.iter().map(SeenFile::row).collect();
+    let valid = files.iter().all(|file| file.valid);
     if screen.is_json() {
-        let files = seen
-            .iter()
-            .map(|(path, report, protected, warnings)| ValidatedFile {
-                file: path.display().to_string(),
-                valid: !report.has_errors(),
-                diagnostics: report.rows(),
-                more: report.more,
-                protected,
-                warnings,
-            });
-        screen.document(&ValidateDocument {
-            valid: !failed,
-            files: files.collect(),
-        });
+        screen.document(&ValidateDocument { valid, files });
     }
-    Ok(if failed { 2 } else { 0 })
+    Ok(if valid { 0 } else { 2 })
 }
 
 /// Warnings about a right mission before it runs. Blocks.
@@ -149,23 +128,29 @@ fn unseen(state: &State) -> Option<String> {
     Some(first_line(&found).to_owned())
 }
 
-fn protection_words(protected: &[ProtectedFile], unseen: Option<&str>) -> String {
-    let mut text = String::new();
-    for file in protected {
-        let command = first_line(&file.command);
-        let line = format!(
-            "  note: {} is protected, for `{command}` names it; a task that is to change it names it in `targetFiles`",
-            file.path
-        );
-        text.push_str(&sanitize(&line));
-        text.push('\n');
+/// A mission file that was read.
+struct SeenFile<'a> {
+    path: &'a Path,
+    report: Report,
+    protected: Vec<ProtectedFile>,
+    calls: Option<String>,
+    warnings: Vec<String>,
+    tasks: usize,
+}
+
+impl SeenFile<'_> {
+    fn row(&self) -> ValidatedFile<'_> {
+        ValidatedFile {
+            file: self.path.display().to_string(),
+            valid: !self.report.has_errors(),
+            diagnostics: self.report.rows(),
+            more: self.report.more,
+            protected: &self.protected,
+            warnings: &self.warnings,
+            tasks: self.tasks,
+            unseen: self.calls.as_deref(),
+        }
     }
-    if let Some(command) = unseen {
-        let line = format!("  note: what `{command}` calls in turn is not seen: name it in `protect`");
-        text.push_str(&sanitize(&line));
-        text.push('\n');
-    }
-    text
 }
 
 fn show(screen: &Screen, report: &Report) {

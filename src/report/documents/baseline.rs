@@ -1,11 +1,8 @@
 //! `quorum.baseline/v1`: what the checks of a mission say before any work on it.
 
-use minijinja::value::Serde;
-use minijinja::{Error, context};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::report::screens::{style::TextLayout, templates::render};
 use rules::{
     domain::{BeforeWork, OutcomeClass, TaskId},
     engine::State,
@@ -124,16 +121,6 @@ impl<'a> BaselineDocument<'a> {
     /// The outcome that gives the exit code.
     pub fn class(&self) -> OutcomeClass {
         self.class
-    }
-
-    /// The page for people, with a line feed at its end.
-    ///
-    /// # Errors
-    /// When the template does not fit its values: our bug.
-    pub fn human(&self, screen: &TextLayout) -> Result<String, Error> {
-        let differs = self.class == OutcomeClass::BelowThreshold;
-        let page = context! { exit => self.class.exit_code(), differs, ..Serde(self) };
-        Ok(screen.wrap(&render(screen, include_str!("baseline.txt"), page)?))
     }
 }
 

@@ -1,7 +1,5 @@
 //! `quorum.calibration/v1`: judges and panels held against people.
 
-use minijinja::Error;
-use minijinja::value::Serde;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_with::skip_serializing_none;
@@ -14,8 +12,6 @@ use rules::{
     },
     mission::model::Consensus,
 };
-
-use crate::report::screens::{style::TextLayout, templates::render};
 
 /// Judges and panels held against people: `quorum calibrate`.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -285,12 +281,4 @@ fn suggested(set: &LabelSet, evaluation: &Evaluation, suggestion: &Suggestion) -
         false_pass_rate: suggestion.false_pass_rate.map(rounded),
         accuracy: suggestion.accuracy.map(rounded),
     })
-}
-
-/// The tables for people, with a line feed at the end.
-///
-/// # Errors
-/// When the template does not fit its values: our bug.
-pub fn human(document: CalibrationDocument, screen: &TextLayout) -> Result<String, Error> {
-    render(screen, include_str!("calibration.txt"), Serde(document).into())
 }

@@ -4,10 +4,11 @@ use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use serde_with::skip_serializing_none;
 
 use super::fields;
+use crate::store::WorkRequest;
 use rules::{
     domain::{DeadLetter, RequestStatus, RunId},
     mission::{DiagnosticRow, model::TaskType},
@@ -39,6 +40,14 @@ pub struct ValidatedFile<'a> {
     pub protected: &'a [ProtectedFile],
     /// Problems that are known before a run: what will not work.
     pub warnings: &'a [String],
+    /// How many tasks the mission has.
+    #[serde(skip_serializing_if = "fields::in_json")]
+    #[schemars(skip)]
+    pub tasks: usize,
+    /// A command that judges by what other files say.
+    #[serde(skip_serializing_if = "fields::in_json")]
+    #[schemars(skip)]
+    pub unseen: Option<&'a str>,
 }
 
 /// A file that no task may change unless it names it.
@@ -132,6 +141,10 @@ pub struct ConfigDocument<'a> {
     pub settings: Vec<ConfigSetting<'a>>,
     /// The files that they come from.
     pub files: ConfigFiles,
+    /// Whether people are told where each setting comes from.
+    #[serde(skip_serializing_if = "fields::in_json")]
+    #[schemars(skip)]
+    pub with_origin: bool,
 }
 
 /// One setting, and the layer that decided it.
@@ -142,6 +155,10 @@ pub struct ConfigSetting<'a> {
     pub name: &'a str,
     /// The value as a file would spell it; `null` where nothing is set.
     pub value: &'a Value,
+    /// The value as people are told it.
+    #[serde(skip_serializing_if = "fields::in_json")]
+    #[schemars(skip)]
+    pub shown: String,
     /// The layer that decided it: `flag`, `environment`, `mission`, `project`, `user` or `default`.
     pub origin: &'static str,
     /// The flag, the variable or the file.
@@ -248,6 +265,35 @@ pub struct IntakeRow<'a> {
     pub history: Vec<IntakeStep<'a>>,
 }
 
+impl<'a> IntakeRow<'a> {
+    /// The row of a request.
+    pub fn of(request: &'a WorkRequest) -> Self {
+        let created = request.status == RequestStatus::TaskCreated;
+        let cancelled = request.status == RequestStatus::Cancelled;
+        let steps = request.history.iter().map(|step| IntakeStep {
+            status: step.status,
+            at: step.at.to_rfc3339(),
+            by: &step.by,
+            reason: step.reason.as_deref(),
+        });
+        let task = &request.task;
+        Self {
+            id: request.id(),
+            status: request.status,
+            title: &task.title,
+            description: task.description.as_deref(),
+            assign_to: task.assign_to.as_deref(),
+            kind: task.kind,
+            depends_on: &task.depends_on,
+            target_files: &task.target_files,
+            run_id: request.run.as_ref(),
+            task: created.then_some(&*task.title),
+            rejection_reason: request.reason().filter(|_| cancelled),
+            history: steps.collect(),
+        }
+    }
+}
+
 /// A step that a request took.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -261,30 +307,6 @@ pub struct IntakeStep<'a> {
     pub by: &'a str,
     /// Why, where that was said.
     pub reason: Option<&'a str>,
-}
-
-/// Whether this machine can run a mission: `quorum doctor`.
-#[derive(Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase", tag = "schema", rename = "quorum.doctor/v1")]
-pub struct DoctorDocument<'a> {
-    /// Whether no check failed.
-    pub ok: bool,
-    /// The checks that were made.
-    pub checks: Vec<DoctorCheck<'a>>,
-}
-
-/// One thing that was looked at, with keys of its own where scripts need them.
-#[derive(Serialize, JsonSchema)]
-pub struct DoctorCheck<'a> {
-    /// The name of the check.
-    pub name: &'a str,
-    /// `ok`, `warn`, `fail` or `skipped`.
-    pub status: &'static str,
-    /// What the check saw, in one line.
-    pub message: &'a str,
-    /// Further values for scripts, by key.
-    #[serde(flatten)]
-    pub details: &'a Map<String, Value>,
 }
 
 /// What became of a damaged journal: `quorum doctor state --keep-good-prefix`.
@@ -308,11 +330,11 @@ pub struct SalvageDocument<'a> {
 /// What words of quorum mean: `quorum explain`.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "schema", rename = "quorum.explain/v1")]
-pub struct ExplainDocument<'a> {
+pub struct ExplainDocument {
     /// The diagnostic codes.
     pub codes: Vec<ExplainedCode>,
     /// The words and flags.
-    pub words: Vec<ExplainedWord<'a>>,
+    pub words: Vec<ExplainedWord>,
 }
 
 /// The meaning of a diagnostic code.
@@ -328,11 +350,11 @@ pub struct ExplainedCode {
 
 /// A word or a flag.
 #[derive(Serialize, JsonSchema)]
-pub struct ExplainedWord<'a> {
+pub struct ExplainedWord {
     /// The word, under its first name.
-    pub word: &'a str,
+    pub word: String,
     /// The meaning, and what to do about it.
-    pub explanation: &'a str,
+    pub explanation: String,
 }
 
 /// The script that a shell reads once: `quorum completions`.

@@ -6,10 +6,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::fields;
-use crate::report::screens::{
-    style::{Role, TextLayout},
-    text::sanitize,
-};
 use rules::{
     domain::{GateId, Points, RunId},
     engine::{GateStanding, State, gate_view},
@@ -20,11 +16,11 @@ use rules::{
 #[serde(rename_all = "camelCase", tag = "schema", rename = "quorum.gate/v1")]
 pub struct GateDocument<'a> {
     /// The id of the run.
-    run_id: &'a RunId,
+    pub(crate) run_id: &'a RunId,
     /// The gates that are asked for.
     pub gates: Vec<GateRow<'a>>,
     /// Sentences about the run that a person should know.
-    warnings: &'a [String],
+    pub(crate) warnings: &'a [String],
 }
 
 impl<'a> GateDocument<'a> {
@@ -67,21 +63,5 @@ impl<'a> GateRow<'a> {
             average: gate.avg,
             reason: gate.reason,
         }
-    }
-
-    /// A line for people, with a line feed at its end.
-    pub fn human(&self, screen: &TextLayout) -> String {
-        let role = match self.state {
-            GateStanding::Passed => Role::Good,
-            GateStanding::Failed => Role::Bad,
-            GateStanding::Waiting | GateStanding::Overridden | GateStanding::NotTaken => Role::Warn,
-        };
-        let why = self
-            .reason
-            .as_deref()
-            .map(|reason| format!(": {}", sanitize(reason)));
-        let state = screen.style.paint(role, self.state.as_str());
-        let name = sanitize(self.name);
-        screen.wrap(&format!("gate {name} {state}{}\n", why.unwrap_or_default()))
     }
 }

@@ -1,16 +1,11 @@
 //! `quorum.inbox/v1` and its halves: what waits for a person, and what operators should know of. What waits is gathered in `waits`.
 
-use minijinja::Error;
-use minijinja::value::Serde;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_with::skip_serializing_none;
 
 use super::waits::{RequestRow, Wait, requests, waits};
-use crate::report::{
-    folds::view::RunView,
-    screens::{style::TextLayout, templates::render},
-};
+use crate::report::folds::view::RunView;
 use rules::{domain::RunId, engine::State};
 
 /// What a run has for people: `quorum inbox`, `approvals`, `requests`. A half that is not asked for is left out.
@@ -57,14 +52,5 @@ impl<'a> InboxDocument<'a> {
                 Halves::Requests => Some(requests(state, view).collect()),
             },
         }
-    }
-
-    /// A line for each, the id first, because it is to be copied; with a line feed at its end.
-    ///
-    /// # Errors
-    /// When the template does not fit its values: our bug.
-    pub fn human(&self, screen: &TextLayout) -> Result<String, Error> {
-        let text = render(screen, include_str!("inbox.txt"), Serde(self).into())?;
-        Ok(screen.wrap(&text))
     }
 }

@@ -1,15 +1,11 @@
 //! `quorum.judge-test/v1`: whether the replies of an agent can be read where it is asked as a judge.
 
-use minijinja::Error;
-use minijinja::value::Serde;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::fields;
 use crate::report::folds::view::RunView;
-use crate::report::screens::style::TextLayout;
-use crate::report::screens::templates::render;
 use crate::runtime::said_by_answer;
 use rules::domain::{Answer, Cause, FailureClass, OutcomeClass, Status, TaskId, Timestamp};
 use rules::engine::{AskEvent, AskReply, Event, TaskEvent};
@@ -176,14 +172,5 @@ impl<'a> JudgeTestDocument<'a> {
             exit_code: class.exit_code(),
             kinds,
         }
-    }
-
-    /// The page for people, with a line feed at its end.
-    ///
-    /// # Errors
-    /// When the template does not fit its values: our bug.
-    pub fn human(&self, screen: &TextLayout) -> Result<String, Error> {
-        let text = render(screen, include_str!("judge_test.txt"), Serde(self).into())?;
-        Ok(screen.wrap(&text))
     }
 }

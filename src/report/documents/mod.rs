@@ -8,6 +8,7 @@
 //! | `commands` | what single commands print: one small struct each |
 //! | `counts` | how many tasks are what, as numbers and in words |
 //! | `diff` | what a task in a folder of its own changed |
+//! | `doctor` | `quorum.doctor/v1`: whether this machine can run a mission |
 //! | `events` | `quorum.events/v1`: what happened in a run, under the public names |
 //! | `fields` | how points, scores and moments are written |
 //! | `gates` | `quorum.gate/v1`: gates from stored state |
@@ -32,6 +33,7 @@ pub mod calibration;
 pub mod commands;
 mod counts;
 pub(super) mod diff;
+pub mod doctor;
 mod events;
 mod fields;
 mod gates;

@@ -1,7 +1,5 @@
 //! `quorum.review/v1`: what a review of work came to that no run did.
 
-use minijinja::Error;
-use minijinja::value::Serde;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -9,7 +7,6 @@ use super::fields;
 use super::reviews::{CriterionRow, ReviewRow};
 use super::run::RunDocument;
 use super::task::DimensionRow;
-use crate::report::screens::{style::TextLayout, templates::render};
 use rules::domain::{Finding, OutcomeClass, Points, TaskId};
 
 /// What a review of work came to that no run did: `quorum review`.
@@ -104,14 +101,5 @@ impl<'a> ReviewDocument<'a> {
             warnings: run.warnings,
             ..Self::new(subject, grader, class)
         }
-    }
-
-    /// The page for people, with a line feed at its end.
-    ///
-    /// # Errors
-    /// When the template does not fit its values: our bug.
-    pub fn human(&self, screen: &TextLayout) -> Result<String, Error> {
-        let text = render(screen, include_str!("review.txt"), Serde(self).into())?;
-        Ok(screen.wrap(&text))
     }
 }

@@ -1,25 +1,18 @@
 //! `quorum.runs/v1`: the runs of a state folder, the newest last.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use rules::{
-    domain::{Millis, OutcomeClass, RunId, Timestamp},
+    domain::{OutcomeClass, RunId, Timestamp},
     engine::State,
 };
 
 use super::{Counts, RunState, fields};
-use crate::report::{
-    folds::view::RunView,
-    screens::{
-        style::{Role, TextLayout},
-        text::{columns, count, elapsed, sanitize},
-    },
-};
+use crate::report::folds::view::RunView;
 
 /// One run of a list.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -61,9 +54,20 @@ pub struct RunRow {
 /// The runs of a state folder: `quorum runs`.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "schema", rename = "quorum.runs/v1")]
-pub(super) struct RunsDocument<'a> {
+pub struct RunsDocument<'a> {
     /// The runs, the newest last.
-    runs: &'a [RunRow],
+    pub runs: &'a [RunRow],
+    /// How many runs were left out.
+    #[serde(skip_serializing_if = "fields::in_json")]
+    #[schemars(skip)]
+    pub skipped: usize,
+}
+
+/// Runs that `quorum clean` left, though they were meant: nobody can read them, or their agents are still at work.
+#[derive(Serialize)]
+pub struct LeftRuns<'a> {
+    /// The runs that were kept.
+    pub kept: &'a [&'a RunRow],
 }
 
 impl RunRow {
@@ -140,114 +144,4 @@ impl RunRow {
         let outcome = self.outcome.as_deref().unwrap_or("no outcome");
         format!("{} ({}, {outcome})", self.run_id, self.state)
     }
-
-    /// One line of words: state, outcome, how much is done, which mission.
-    fn cells(&self, nothing: &str) -> [String; 7] {
-        let done = self.counts.as_ref().map_or_else(
-            || nothing.to_owned(),
-            |counts| match counts.not_taken {
-                0 => format!("{}/{}", counts.done, counts.total),
-                left_out => format!(
-                    "{}/{} of {}",
-                    counts.done,
-                    counts.total - left_out as usize,
-                    counts.total
-                ),
-            },
-        );
-        // Minutes are enough for people, and so are days without their year: a table must fit into 80 columns.
-        let when = self
-            .started_at
-            .as_deref()
-            .map_or(nothing, |at| at.get(5..16).unwrap_or(at));
-        [
-            self.run_id.to_string(),
-            self.state.to_string(),
-            self.outcome.as_deref().unwrap_or(nothing).to_owned(),
-            done,
-            when.replace('T', " "),
-            self.duration_ms
-                .map_or_else(|| nothing.to_owned(), |spent| elapsed(Millis(spent))),
-            sanitize(
-                self.mission
-                    .as_deref()
-                    .or(self.error.as_deref())
-                    .unwrap_or_default(),
-            )
-            .into_owned(),
-        ]
-    }
-}
-
-/// Makes the document of `quorum runs`.
-pub fn document(runs: &[RunRow]) -> impl Serialize {
-    RunsDocument { runs }
-}
-
-/// The list for people, of which so many were left out, with a line feed at its end.
-pub fn human(runs: &[RunRow], skipped: usize, screen: &TextLayout) -> String {
-    if runs.is_empty() {
-        return match skipped {
-            0 => "there are no runs\n".to_owned(),
-            _ => format!("{} not shown\n", count(skipped, "run")),
-        };
-    }
-    let heads = [
-        "RUN",
-        "STATE",
-        "OUTCOME",
-        "DONE",
-        "STARTED (UTC)",
-        "TIME",
-        "MISSION",
-    ]
-    .map(str::to_owned);
-    let nothing = screen.style.symbols().nothing;
-    let rows: Vec<[String; 7]> = std::iter::once(heads)
-        .chain(runs.iter().map(|run| run.cells(nothing)))
-        .collect();
-    let mut text = String::new();
-    for (number, line) in columns(&rows).iter().enumerate() {
-        let line = screen.fit(line, 0);
-        let _ = match number {
-            0 => writeln!(text, "{}", screen.style.paint(Role::Dim, line)),
-            _ => writeln!(text, "{line}"),
-        };
-    }
-    // Of what cannot be read at all there is nothing to vouch for.
-    let unvouched = runs
-        .iter()
-        .filter(|run| run.origin != "verified" && run.error.is_none());
-    let unvouched: Vec<&str> = unvouched.map(|run| run.run_id.as_str()).collect();
-    if !unvouched.is_empty() {
-        let words = format!("origin not verified: {}\n", unvouched.join(", "));
-        text.push_str(&screen.wrap(&words));
-    }
-    text
-}
-
-/// The result of `quorum clean` in words, with a line feed at its end.
-pub fn cleaned(removed: &[&RunRow], kept: &[&RunRow]) -> String {
-    let lines: String = removed
-        .iter()
-        .map(|row| format!("removed {}\n", row.brief()))
-        .collect();
-    format!("{lines}{} removed, {} kept\n", removed.len(), kept.len())
-}
-
-/// Why `quorum clean` left runs that nobody can read, or whose agents are still at work; nothing where there are none.
-pub fn left(kept: &[&RunRow], screen: &TextLayout) -> String {
-    let line = |row: &&RunRow| {
-        let id = &row.run_id;
-        let why = match row.error.as_deref() {
-            Some(error) => sanitize(error).into_owned(),
-            None if row.agents_at_work => format!(
-                "agents of it are still at work; `quorum resume {id}` takes them over, `quorum cancel {id}` ends them"
-            ),
-            None => return None,
-        };
-        Some(format!("note: {id} was left: {why}\n"))
-    };
-    let text: String = kept.iter().filter_map(line).collect();
-    screen.wrap(&text)
 }

@@ -9,10 +9,11 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
 use super::commands::{
-    CleanDocument, CommandDocument, CompletionsDocument, ConfigDocument, DeadLettersDocument, DoctorDocument,
-    ErrorDocument, ExplainDocument, InitDocument, IntakeDocument, KeyDocument, LogsDocument,
-    RecordedDocument, SalvageDocument, ValidateDocument,
+    CleanDocument, CommandDocument, CompletionsDocument, ConfigDocument, DeadLettersDocument, ErrorDocument,
+    ExplainDocument, InitDocument, IntakeDocument, KeyDocument, LogsDocument, RecordedDocument,
+    SalvageDocument, ValidateDocument,
 };
+use super::doctor::DoctorDocument;
 use super::plan::PlanDocument;
 use super::replay::ReplayDocument;
 use super::runs::RunsDocument;
@@ -64,7 +65,7 @@ pub fn documents() -> Vec<DocumentKind> {
         kind::<DoctorDocument<'_>>("`doctor`, `doctor state`"),
         kind::<SalvageDocument<'_>>("`doctor state --keep-good-prefix`"),
         kind::<ConfigDocument<'_>>("`config show`"),
-        kind::<ExplainDocument<'_>>("`explain`"),
+        kind::<ExplainDocument>("`explain`"),
         kind::<KeyDocument<'_>>("`schema` of a file, with a key"),
         kind::<CompletionsDocument<'_>>("`completions`"),
         kind::<InitDocument<'_>>("`init`"),

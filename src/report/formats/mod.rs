@@ -12,4 +12,4 @@ pub mod annotations;
 pub mod html;
 pub mod junit;
 pub mod markdown;
-pub(super) mod plan_graph;
+pub mod plan_graph;

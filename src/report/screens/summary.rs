@@ -11,6 +11,7 @@ use rules::{
     engine::{GateStanding, Outcome},
 };
 
+use super::pages::Page;
 use super::style::TextLayout;
 use super::templates::render;
 use super::text::{against_bar, columns, elapsed, sanitize, time_of_day};
@@ -26,67 +27,68 @@ use crate::report::{
 /// Rows of a list; more are counted.
 const ROWS: usize = 10;
 
-/// The block of a session that has ended, with a line feed at its end.
-///
-/// # Errors
-/// When the template does not fit its values: our bug.
-pub fn summary(run: &RunDocument<'_>, screen: &TextLayout) -> Result<String, Error> {
-    let (tasks, counts) = (run.tasks, &run.counts);
-    let of_rank = |rank| tasks.of_rank(rank);
-    let because = |id: &TaskId| {
-        let task = tasks.row(*id);
-        line(task.title, &reason(&task))
-    };
-    let failure = |id: &TaskId| {
-        let task = tasks.row(*id);
-        let how = task.failure.as_ref().map(FailureRow::words).unwrap_or_default();
-        let found = findings::top_lines(&task);
-        let found = found.iter().map(|found| format!("\n  {found}"));
-        line(task.title, &how) + &found.collect::<String>()
-    };
-    // Each for which the orchestrator said why there is no other way.
-    let mut skipped = Vec::new();
-    if counts.skipped > 0 && run.has_orchestrator {
-        skipped = of_rank(Rank::Cascaded);
-        skipped.retain(|id| failure(id).contains("; the orchestrator: "));
+/// The block of a session that has ended. Its template breaks lines itself, before it paints them.
+impl Page for RunDocument<'_> {
+    const TEMPLATE: &'static str = include_str!("summary.txt");
+
+    fn human(&self, screen: &TextLayout) -> Result<String, Error> {
+        let (tasks, counts) = (self.tasks, &self.counts);
+        let of_rank = |rank| tasks.of_rank(rank);
+        let because = |id: &TaskId| {
+            let task = tasks.row(*id);
+            line(task.title, &reason(&task))
+        };
+        let failure = |id: &TaskId| {
+            let task = tasks.row(*id);
+            let how = task.failure.as_ref().map(FailureRow::words).unwrap_or_default();
+            let found = findings::top_lines(&task);
+            let found = found.iter().map(|found| format!("\n  {found}"));
+            line(task.title, &how) + &found.collect::<String>()
+        };
+        // Each for which the orchestrator said why there is no other way.
+        let mut skipped = Vec::new();
+        if counts.skipped > 0 && self.has_orchestrator {
+            skipped = of_rank(Rank::Cascaded);
+            skipped.retain(|id| failure(id).contains("; the orchestrator: "));
+        }
+        let gate = |gate: &&GateRow<'_>| line(gate.name, gate.reason.as_deref().unwrap_or_default());
+        let accepted = tasks.accepted();
+        let (asked, windows): (Vec<_>, Vec<_>) = (self.asked().collect(), self.windows().collect());
+        let page = context! {
+            worked => self.worked_for().map(elapsed),
+            not_reviewed => self.not_reviewed(),
+            left_out => counts.left_out(),
+            words => counts.words(),
+            below => counts.below_bar(),
+            below_bar => list(&of_rank(Rank::BelowBar), because),
+            lacks_reviews => tasks.lacks_reviews(),
+            unproven => list(&tasks.unproven(), because),
+            baselines_off => tasks.has_baselines_off(),
+            unjudged => list(&of_rank(Rank::Indeterminate), because),
+            points => self.mission_score.points.map(|points| points.to_string()),
+            bar => self.mission_score.bar.map(|bar| bar.to_string()),
+            gate_sums => gate_sums(&self.gates),
+            failed_gates => list(&self.failed_gates().collect::<Vec<_>>(), gate),
+            scores => scores(tasks, screen),
+            failed => list(&of_rank(Rank::Failed), failure),
+            skipped => list(&skipped, failure),
+            found => accepted.counts.words(),
+            severe => list(&accepted.severe, |(title, found)| line(title, &found.line())),
+            asked => list(&asked, |wait| wait.line()),
+            windows => list(&windows, |wait| wait.line()),
+            resumes => resumable_at(self),
+            told => list(self.warnings, |warning| sanitize(warning).into_owned()),
+            undelivered => self.undelivered,
+            limits => &self.limits,
+            kept => list(&tasks.kept_by_limit(), |id| sanitize(tasks.title(*id)).into_owned()),
+            used => &self.usage.words,
+            exit => self.ended.map(outcome_words),
+            is_ok => self.ended.is_some_and(|outcome| outcome.class == OutcomeClass::Ok),
+            next => next_commands(self),
+            ..Serde(self)
+        };
+        render(screen, Self::TEMPLATE, page)
     }
-    let gate = |gate: &&GateRow<'_>| line(gate.name, gate.reason.as_deref().unwrap_or_default());
-    let accepted = tasks.accepted();
-    let (asked, windows): (Vec<_>, Vec<_>) = (run.asked().collect(), run.windows().collect());
-    let page = context! {
-        worked => run.worked_for().map(elapsed),
-        not_reviewed => run.not_reviewed(),
-        left_out => counts.left_out(),
-        words => counts.words(),
-        below => counts.below_bar(),
-        below_bar => list(&of_rank(Rank::BelowBar), because),
-        lacks_reviews => tasks.lacks_reviews(),
-        unproven => list(&tasks.unproven(), because),
-        baselines_off => tasks.has_baselines_off(),
-        unjudged => list(&of_rank(Rank::Indeterminate), because),
-        points => run.mission_score.points.map(|points| points.to_string()),
-        bar => run.mission_score.bar.map(|bar| bar.to_string()),
-        gate_sums => gate_sums(&run.gates),
-        failed_gates => list(&run.failed_gates().collect::<Vec<_>>(), gate),
-        scores => scores(tasks, screen),
-        failed => list(&of_rank(Rank::Failed), failure),
-        skipped => list(&skipped, failure),
-        found => accepted.counts.words(),
-        severe => list(&accepted.severe, |(title, found)| line(title, &found.line())),
-        asked => list(&asked, |wait| wait.line()),
-        windows => list(&windows, |wait| wait.line()),
-        resumes => resumable_at(run),
-        told => list(run.warnings, |warning| sanitize(warning).into_owned()),
-        undelivered => run.undelivered,
-        limits => &run.limits,
-        kept => list(&tasks.kept_by_limit(), |id| sanitize(tasks.title(*id)).into_owned()),
-        used => &run.usage.words,
-        exit => run.ended.map(outcome_words),
-        is_ok => run.ended.is_some_and(|outcome| outcome.class == OutcomeClass::Ok),
-        next => next_commands(run),
-        ..Serde(run)
-    };
-    render(screen, include_str!("summary.txt"), page)
 }
 
 /// The first rows of a list, and how many there are.

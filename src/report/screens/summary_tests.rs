@@ -6,7 +6,7 @@ use rules::engine::StopCause;
 
 fn block(scene: &Scene<'_>, screen: &TextLayout) -> String {
     let outcome = scene.view.outcome.as_ref().expect("the session has ended");
-    summary(
+    RunDocument::human(
         &RunDocument::of_session(&scene.state, &scene.view, Some(outcome)),
         screen,
     )

@@ -8,7 +8,7 @@ use minijinja::value::{Value, ValueKind};
 use minijinja::{AutoEscape, Environment, Error, UndefinedBehavior};
 
 use super::style::{Role, TextLayout};
-use super::text::{columns, count, number, sanitize, sanitize_line, seconds};
+use super::text::{columns, count, elapsed, number, sanitize, sanitize_line, seconds, width};
 use rules::domain::Millis;
 
 /// The filters that paint, by name.
@@ -48,12 +48,26 @@ pub fn environment<'t>(screen: &TextLayout) -> Result<Environment<'t>, Error> {
     environment.add_filter("decimals", number);
     environment.add_filter("span", |millis: u64| Millis(millis).to_string());
     environment.add_filter("seconds", |millis: u64| seconds(Millis(millis)));
+    environment.add_filter("elapsed", |millis: u64| elapsed(Millis(millis)));
+    environment.add_filter("width", |text: &Value| width(&harmless(text)));
+    environment.add_filter("pad", |text: &Value, columns: usize| {
+        let text = harmless(text);
+        let gap = " ".repeat(columns.saturating_sub(width(&text)));
+        Value::from_safe_string(text + &gap)
+    });
     let style = screen.style;
     environment.add_global("nothing", style.symbols().nothing);
     environment.add_global("reaches", style.symbols().reaches);
     let screen = *screen;
-    environment.add_filter("wrap", move |text: Value| {
-        Value::from_safe_string(screen.wrap(harmless(&text).trim_end()))
+    let mut add = |name, change: fn(&TextLayout, &str) -> String| {
+        let filter = move |text: Value| Value::from_safe_string(change(&screen, &harmless(&text)));
+        environment.add_filter(name, filter);
+    };
+    add("wrap", |screen, text| screen.wrap(text.trim_end()));
+    add("prose", TextLayout::wrap_flush);
+    add("letters", letters);
+    environment.add_filter("fit", move |text: &Value, used: Option<usize>| {
+        Value::from_safe_string(screen.fit(&harmless(text), used.unwrap_or(0)).into_owned())
     });
     for (name, role) in ROLES {
         let paint = move |text: Value| {
@@ -75,6 +89,15 @@ fn harmless(value: &Value) -> String {
         _ if value.is_safe() => text,
         _ => sanitize(&text).into_owned(),
     }
+}
+
+/// Our own words in the letters of the screen.
+fn letters(screen: &TextLayout, text: &str) -> String {
+    if screen.style.unicode {
+        return text.to_owned();
+    }
+    text.replace('…', screen.style.symbols().ellipsis)
+        .replace('–', "-")
 }
 
 fn join(values: Vec<Value>, between: &str) -> Value {

@@ -3,21 +3,26 @@
 
 use std::borrow::Cow;
 
-use super::config::{self, Setting};
-use super::doctor::{CheckOutcome, HealthCheck};
+use super::pages::Page;
 use super::status::StatusPage;
 use super::style::TextLayout;
-use super::{command_error, doctor, explain, logs, status};
+use super::{command_error, logs, status};
+use crate::report::documents::commands::{
+    CleanDocument, CleanedRun, ConfigDocument, ConfigFiles, ConfigSetting, ExplainDocument, ExplainedCode,
+    ExplainedWord,
+};
+use crate::report::documents::doctor::{CheckOutcome, DoctorDocument, HealthCheck};
 use crate::report::documents::plan::PlanDocument;
 use crate::report::documents::reviews::CriterionRow;
-use crate::report::documents::runs::{self, RunRow};
+use crate::report::documents::runs::{LeftRuns, RunRow, RunsDocument};
 use crate::report::documents::show::{FileView, TaskDocument};
 use crate::report::documents::{
-    DimensionRow, GateRow, InboxDocument, ReviewDocument, RunDocument, RunState, Tasks, Wait,
+    DimensionRow, GateDocument, GateRow, InboxDocument, ReviewDocument, RunDocument, RunState, Tasks, Wait,
 };
 use crate::report::folds::history::TaskHistory;
 use crate::report::folds::metrics;
 use crate::report::testing::{Mission, SCREENS, Scene, assert_fits, eventful, play_eventful, run_id};
+use crate::report::vocabulary::words;
 use rules::domain::{Finding, GateId, OutcomeClass, RunId, Severity, TaskId, Timestamp};
 use rules::engine::{GateStanding, StopCause};
 use rules::mission::{self, Code, Layers, Source};
@@ -27,6 +32,11 @@ const HOSTILE: &str =
     "größe 日本語 👩\u{200d}👩\u{200d}👧 \u{1b}[31mred\u{1b}[0m\u{1b}[2J\r\u{7}\u{202e}end\n";
 const LONG: &str = "the reason is long, and it goes on for as long as it likes, because whoever wrote it has never seen a \
                     terminal of eighty columns\u{1b}]0;title\u{7} and does not intend to";
+
+/// The page of a document on all kinds of output, one below the other.
+fn pages(document: &impl Page) -> String {
+    everywhere(|screen| document.human(screen).unwrap())
+}
 
 /// The screen on all kinds of output, one below the other.
 fn everywhere(render: impl Fn(&TextLayout) -> String) -> String {
@@ -81,8 +91,7 @@ fn history(scene: &Scene<'_>, task: u32) -> TaskHistory {
 #[test]
 fn a_plan() {
     let scene = Scene::start(hostile());
-    let page = |screen: &TextLayout| super::plan::human(PlanDocument::of(&scene.state), screen).unwrap();
-    insta::assert_snapshot!(everywhere(page));
+    insta::assert_snapshot!(pages(&PlanDocument::of(&scene.state)));
 }
 
 #[test]
@@ -98,13 +107,11 @@ fn a_task_with_everything() {
             preview: format!("  {HOSTILE}\tindented\n{LONG}\n"),
         })
     };
-    let document = TaskDocument::of(Tasks::of(&scene.state, &scene.view), &history, None, &files);
-    insta::assert_snapshot!(everywhere(
-        |screen| super::show::human(&document, true, screen).unwrap()
-    ));
-    insta::assert_snapshot!(everywhere(
-        |screen| super::show::human(&document, false, screen).unwrap()
-    ));
+    let mut document = TaskDocument::of(Tasks::of(&scene.state, &scene.view), &history, None, &files);
+    document.full = true;
+    insta::assert_snapshot!(pages(&document));
+    document.full = false;
+    insta::assert_snapshot!(pages(&document));
 }
 
 #[test]
@@ -135,11 +142,26 @@ fn the_runs_of_a_folder() {
             format!("journal: {LONG}"),
         ),
     ];
-    insta::assert_snapshot!(everywhere(|screen| runs::human(&rows, 0, screen)));
-    let (removed, kept) = ([&rows[0]], [&rows[1]]);
+    let document = RunsDocument {
+        runs: &rows,
+        skipped: 0,
+    };
+    insta::assert_snapshot!(pages(&document));
+    fn row(row: &RunRow) -> CleanedRun<'_> {
+        CleanedRun {
+            run_id: &row.run_id,
+            state: &row.state,
+            outcome: row.outcome.as_deref(),
+        }
+    }
+    let left = LeftRuns { kept: &[&rows[1]] };
+    let clean = CleanDocument {
+        removed: vec![row(&rows[0])],
+        kept: vec![row(&rows[1])],
+    };
     insta::assert_snapshot!(
         "clean",
-        everywhere(|screen| runs::left(&kept, screen) + &runs::cleaned(&removed, &kept))
+        everywhere(|screen| left.human(screen).unwrap() + &clean.human(screen).unwrap())
     );
 }
 
@@ -151,10 +173,7 @@ fn how_tasks_and_agents_did() {
         sums.apply(&scene.plan, event);
     }
     let id = run_id();
-    let document = sums.document(&scene.plan, &id);
-    insta::assert_snapshot!(everywhere(|screen| crate::report::documents::metrics::human(
-        &document, screen
-    )));
+    insta::assert_snapshot!(pages(&sums.document(&scene.plan, &id)));
 }
 
 #[test]
@@ -188,7 +207,7 @@ fn what_waits_for_a_person() {
         ]),
         requests: None,
     };
-    insta::assert_snapshot!(everywhere(|screen| document.human(screen).unwrap()));
+    insta::assert_snapshot!(pages(&document));
 }
 
 #[test]
@@ -200,41 +219,67 @@ fn gates_from_stored_state() {
         average: None,
         reason: reason.map(Cow::Borrowed),
     };
-    let gates = [
+    let gates = vec![
         gate(HOSTILE, GateStanding::Failed, Some(LONG)),
         gate("b", GateStanding::Passed, None),
         gate("c", GateStanding::Waiting, Some("not finished: a")),
         gate("d", GateStanding::Overridden, None),
     ];
-    insta::assert_snapshot!(everywhere(|screen| {
-        gates.iter().map(|gate| gate.human(screen)).collect()
+    let run_id = &run_id();
+    insta::assert_snapshot!(pages(&GateDocument {
+        run_id,
+        gates,
+        warnings: &[]
     }));
 }
 
 #[test]
 fn settings_and_where_they_come_from() {
-    let setting = |name: &str, value: &str, origin: &str| Setting {
-        name: name.to_owned(),
-        value: value.to_owned(),
-        origin: origin.to_owned(),
+    let setting = |name, shown: &str, origin, source| ConfigSetting {
+        name,
+        value: &serde_json::Value::Null,
+        shown: shown.to_owned(),
+        origin,
+        source,
     };
-    let rows = [
-        setting("concurrency", "4", "flag: --jobs"),
-        setting("stateDir", HOSTILE, &format!("project: /{LONG}")),
-        setting("maxAttempts", "-", "default"),
-    ];
-    insta::assert_snapshot!(everywhere(|screen| config::human(&rows, true, screen)));
-    insta::assert_snapshot!(
-        "config_short",
-        everywhere(|screen| config::human(&rows[..1], false, screen))
-    );
+    let path = format!("/{LONG}");
+    let mut document = ConfigDocument {
+        settings: vec![
+            setting("concurrency", "4", "flag", Some("--jobs")),
+            setting("stateDir", HOSTILE, "project", Some(&path)),
+            setting("maxAttempts", "-", "default", None),
+        ],
+        files: ConfigFiles {
+            mission: None,
+            project: None,
+            user: None,
+        },
+        with_origin: true,
+    };
+    insta::assert_snapshot!(pages(&document));
+    document.settings.truncate(1);
+    document.with_origin = false;
+    insta::assert_snapshot!("config_short", pages(&document));
 }
 
 #[test]
 fn what_a_code_means() {
-    insta::assert_snapshot!(everywhere(|screen| explain::one(Code::ALL[3], screen)));
+    let row = |code: &Code| ExplainedCode {
+        code: code.as_str(),
+        summary: code.summary(),
+        explanation: code.explanation(),
+    };
+    let document = |codes: &[Code], words| ExplainDocument {
+        codes: codes.iter().map(row).collect(),
+        words,
+    };
+    insta::assert_snapshot!(pages(&document(&Code::ALL[3..4], Vec::new())));
     // Its lines are many; that they fit is what matters.
-    let list = everywhere(explain::all);
+    let words = words::all().map(|word| ExplainedWord {
+        word: word.name().to_owned(),
+        explanation: word.meaning.to_owned(),
+    });
+    let list = pages(&document(Code::ALL, words.collect()));
     assert!(list.contains(Code::ALL[0].summary()), "{list}");
 }
 
@@ -250,11 +295,10 @@ fn the_machine() {
         ),
         HealthCheck::new("endpoint", CheckOutcome::Skipped, "it was not contacted"),
     ];
-    insta::assert_snapshot!(everywhere(|screen| doctor::human(
-        doctor::document(&checks, false),
-        screen
-    )
-    .unwrap()));
+    insta::assert_snapshot!(pages(&DoctorDocument {
+        ok: false,
+        checks: &checks
+    }));
 }
 
 #[test]
@@ -300,7 +344,7 @@ fn what_a_review_came_to() {
         evidence: LONG,
     }]);
     document.findings = &findings;
-    insta::assert_snapshot!(everywhere(|screen| document.human(screen).unwrap()));
+    insta::assert_snapshot!(pages(&document));
     let without = ReviewDocument::new(HOSTILE, "llm", OutcomeClass::Indeterminate);
     let text = without.human(&TextLayout::default()).unwrap();
     assert!(

@@ -21,10 +21,7 @@ use std::fmt::Display;
 
 use crate::{
     cli::{command_error::Failure, report_place::ReportPlace, screen::Screen},
-    report::{
-        documents::calibration::{CalibrationDocument, human},
-        formats::html::calibration_page,
-    },
+    report::{documents::calibration::CalibrationDocument, formats::html::calibration_page},
 };
 use rules::{
     domain::{Points, without_mark},
@@ -145,7 +142,7 @@ pub fn calibrate(arguments: &Calibrate, screen: &Screen) -> Result<u8, Failure> 
         let mut document = CalibrationDocument::new(&settings, asked);
         document.drift = save::against(file, &sets, settings.seed)?;
         let class = document.class(is_partial);
-        screen.page(document, human);
+        screen.show(&document);
         return Ok(class.exit_code());
     }
     let panels = panels_of(&sets, &named)?;
@@ -175,7 +172,7 @@ pub fn calibrate(arguments: &Calibrate, screen: &Screen) -> Result<u8, Failure> 
         write.map_err(|error| environment!("cannot write {}: {error}", path.display()))?;
     }
     let class = document.class(is_partial);
-    screen.page(document, human);
+    screen.show(&document);
     Ok(class.exit_code())
 }
 

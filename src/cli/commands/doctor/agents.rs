@@ -11,7 +11,7 @@ use crate::{
         load::{self, load_over, mission_folder},
         options::{apply_demands, options_with_config},
     },
-    report::screens::doctor::{CheckOutcome, HealthCheck},
+    report::documents::doctor::{CheckOutcome, HealthCheck},
     runtime::{check_repository, lacking_bash, layers_of, locate},
 };
 use rules::{

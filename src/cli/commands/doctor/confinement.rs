@@ -5,7 +5,7 @@ use crate::{
         command_error::Failure,
         session::{can_be_confined, fork_supervisor},
     },
-    report::screens::doctor::{CheckOutcome, HealthCheck},
+    report::documents::doctor::{CheckOutcome, HealthCheck},
 };
 
 use supervisor::{NamespaceMaker, Tier};

@@ -10,7 +10,7 @@ use crate::{
     cli::screen::Screen,
     report::{
         documents::RunState,
-        screens::doctor::{CheckOutcome, HealthCheck},
+        documents::doctor::{CheckOutcome, HealthCheck},
     },
     runtime::{HAS_WORKERS, recover},
     store::{Holder, Lock, OperatorKey, StateFolder},

@@ -26,7 +26,7 @@ use crate::{
         args::Demands, command_error::Failure, load::mission_file, project::state_folder_at, screen::Screen,
         variables,
     },
-    report::screens::doctor::{CheckOutcome, HealthCheck, document, human},
+    report::documents::doctor::{CheckOutcome, DoctorDocument, HealthCheck},
 };
 use rules::domain::OutcomeClass;
 
@@ -80,8 +80,8 @@ pub fn doctor(arguments: &Doctor, root: &Command, screen: &Screen) -> Result<u8,
 
 /// Prints the checks. Returns 0, or the code of `failed` if one of them failed.
 fn show(checks: &[HealthCheck], screen: &Screen, failed: OutcomeClass) -> u8 {
-    let is_fit = checks.iter().all(|check| check.verdict != CheckOutcome::Fail);
-    screen.page(document(checks, is_fit), human);
-    let class = if is_fit { OutcomeClass::Ok } else { failed };
+    let ok = checks.iter().all(|check| check.verdict != CheckOutcome::Fail);
+    screen.show(&DoctorDocument { ok, checks });
+    let class = if ok { OutcomeClass::Ok } else { failed };
     class.exit_code()
 }

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::{
-    report::screens::doctor::{CheckOutcome, HealthCheck},
+    report::documents::doctor::{CheckOutcome, HealthCheck},
     runtime::{LoginState, git, locate, login_of},
 };
 use rules::{mission::model::Adapter, plan::AgentPlan};

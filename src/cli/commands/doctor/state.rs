@@ -17,9 +17,9 @@ use crate::{
         screen::Screen,
         writer::has_writer,
     },
-    report::{
-        documents::commands::SalvageDocument,
-        screens::doctor::{CheckOutcome, HealthCheck},
+    report::documents::{
+        commands::SalvageDocument,
+        doctor::{CheckOutcome, HealthCheck},
     },
     runtime::{Inspection, RecoverError, SalvageError, inspect, salvage},
     store::{DamagedJournal, InboxFile, OperatorKey, RunFolder, StateFolder, waiting},
@@ -275,7 +275,7 @@ fn keep_good_prefix(id: &RunId, arguments: &StateArgs, screen: &Screen) -> Resul
     match (found.journal, found.fold) {
         (Err(damage), _) => confirm(&damage.to_string(), screen)?,
         (Ok(_), Some(Err(RecoverError::Journal(damage)))) => return Err(nothing_good(&run, damage)),
-        (Ok(_), _) => return Ok(said(screen, &run, None)),
+        (Ok(_), _) => return Ok(salvage_result(screen, &run, None)),
     }
     let salvaged = salvage(&run, &arguments.actor.name()).map_err(|error| match error {
         SalvageError::Tell(error) => apply_failure(error),
@@ -286,7 +286,7 @@ fn keep_good_prefix(id: &RunId, arguments: &StateArgs, screen: &Screen) -> Resul
     if let Some(Err(error)) = inspect(&run).fold {
         return Err(refuse(error));
     }
-    Ok(said(screen, &run, salvaged.as_ref()))
+    Ok(salvage_result(screen, &run, salvaged.as_ref()))
 }
 
 fn nothing_good(run: &RunFolder, damage: DamagedJournal) -> Failure {
@@ -305,33 +305,14 @@ fn confirm(damage: &str, screen: &Screen) -> Result<(), Failure> {
     confirm::confirm(screen, question, "add --yes to do it without a question")
 }
 
-fn said(screen: &Screen, run: &RunFolder, salvaged: Option<&Salvaged>) -> u8 {
-    if screen.is_json() {
-        screen.document(&SalvageDocument {
-            run_id: run.id(),
-            changed: salvaged.is_some(),
-            line: salvaged.map(|salvaged| salvaged.line),
-            lost_bytes: salvaged.map(|salvaged| salvaged.bytes),
-            lost_records: salvaged.map(|salvaged| salvaged.records),
-            file: salvaged.map(|salvaged| run.path().join(&salvaged.file)),
-        });
-        return 0;
-    }
-    match salvaged {
-        None => screen.result(&format!(
-            "the journal of {} is not damaged; nothing was changed\n",
-            run.id()
-        )),
-        Some(salvaged) => screen.result(&format!(
-            "{}: kept what stands before line {}; {} record(s) in {} bytes were moved to {}\nnext: quorum status {id}, \
-             quorum resume {id}\n",
-            run.id(),
-            salvaged.line,
-            salvaged.records,
-            salvaged.bytes,
-            run.path().join(&salvaged.file).display(),
-            id = run.id(),
-        )),
-    }
+fn salvage_result(screen: &Screen, run: &RunFolder, salvaged: Option<&Salvaged>) -> u8 {
+    screen.show(&SalvageDocument {
+        run_id: run.id(),
+        changed: salvaged.is_some(),
+        line: salvaged.map(|salvaged| salvaged.line),
+        lost_bytes: salvaged.map(|salvaged| salvaged.bytes),
+        lost_records: salvaged.map(|salvaged| salvaged.records),
+        file: salvaged.map(|salvaged| run.path().join(&salvaged.file)),
+    });
     0
 }

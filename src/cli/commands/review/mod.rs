@@ -161,7 +161,7 @@ pub fn review(arguments: &ReviewArgs, matches: &ArgMatches, screen: &Screen) -> 
     if let Some(findings) = &case.failed {
         let class = OutcomeClass::Indeterminate;
         let document = ReviewDocument::without_verdict(&case.title, class, findings);
-        screen.page(&document, ReviewDocument::human);
+        screen.show(&document);
         return Ok(class.exit_code());
     }
     let ReviewCase { not_shown, .. } = case;
@@ -174,7 +174,7 @@ pub fn review(arguments: &ReviewArgs, matches: &ArgMatches, screen: &Screen) -> 
     let findings = findings(&ending.state, &view, case.task, &not_shown);
     let asked = (&*case.title, arguments.grader.as_str());
     let document = ReviewDocument::of(&run, case.task, asked, class, &findings);
-    screen.page(&document, ReviewDocument::human);
+    screen.show(&document);
     Ok(class.exit_code())
 }
 

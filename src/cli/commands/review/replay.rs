@@ -9,7 +9,7 @@ use crate::{
         project::{find_run, refuse, state_folder},
         screen::Screen,
     },
-    report::documents::replay::{class, document, human},
+    report::documents::replay::{class, document},
 };
 use rules::domain::RunId;
 
@@ -41,6 +41,6 @@ pub fn replay(wanted: &str, screen: &Screen) -> Result<u8, Failure> {
     let wanted = RunId::new(wanted).map_err(Failure::usage)?;
     let run = find_run(&folder, Some(&wanted))?;
     let replayed = crate::runtime::replay(&run).map_err(refuse)?;
-    screen.show(&document(&replayed), |screen| human(&replayed, screen));
+    screen.show(&document(&replayed));
     Ok(class(&replayed).exit_code())
 }

@@ -9,8 +9,6 @@ mod middleware;
 
 use middleware::{HookRow, MiddlewareRow};
 
-pub use crate::report::formats::plan_graph::{dot, mermaid};
-
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -58,6 +56,7 @@ pub struct PlanDocument<'a> {
     /// The titles of the tasks that may run at once, wave by wave.
     waves: Vec<Vec<&'a str>>,
     /// The tasks, in file order.
+    #[serde(skip_serializing_if = "fields::in_templates")]
     pub tasks: Vec<TaskRow<'a>>,
     /// The quality gates of the mission.
     gates: Vec<GateRow<'a>>,

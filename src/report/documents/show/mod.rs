@@ -73,6 +73,10 @@ pub struct TaskDocument<'a> {
     unconfined: Option<&'a str>,
     /// Sentences about the whole run that a person should know.
     warnings: &'a [String],
+    /// Whether the page has all that is known, or what was decided, why, and what the agent said last.
+    #[serde(skip_serializing_if = "fields::in_json")]
+    #[schemars(skip)]
+    pub full: bool,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -326,6 +330,7 @@ impl<'a> TaskDocument<'a> {
             criteria: plan.panel().and_then(|panel| panel.criteria.as_deref()),
             unconfined: state.unconfined.as_deref(),
             warnings: &view.warnings,
+            full: false,
             accepted_by: view.accepted_by(state, history.task),
             agent_at_work: view.at_work.contains(&history.task),
             waits_for,

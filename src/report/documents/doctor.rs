@@ -1,12 +1,8 @@
 //! `quorum.doctor/v1`: whether this machine can run a mission.
 
-use minijinja::Error;
-use minijinja::value::Serde;
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Map, Value};
-
-use super::style::TextLayout;
-use super::templates::render;
-use crate::report::documents::commands::{DoctorCheck, DoctorDocument};
 
 worded! {
     /// How a check ended.
@@ -22,15 +18,30 @@ worded! {
     }
 }
 
-/// One thing that was looked at.
-#[derive(Debug, Clone)]
+/// Whether this machine can run a mission: `quorum doctor`.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", tag = "schema", rename = "quorum.doctor/v1")]
+pub struct DoctorDocument<'a> {
+    /// Whether no check failed.
+    pub ok: bool,
+    /// The checks that were made.
+    pub checks: &'a [HealthCheck],
+}
+
+/// One thing that was looked at, with keys of its own where scripts need them.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(rename = "DoctorCheck")]
 pub struct HealthCheck {
+    /// The name of the check.
     pub name: String,
-    /// How the check ended.
+    /// `ok`, `warn`, `fail` or `skipped`.
+    #[serde(rename = "status")]
+    #[schemars(with = "&'static str")]
     pub verdict: CheckOutcome,
     /// What the check saw, in one line.
     pub message: String,
-    /// Further values for scripts, by key; printed in JSON only.
+    /// Further values for scripts, by key.
+    #[serde(flatten)]
     pub details: Map<String, Value>,
 }
 
@@ -51,26 +62,4 @@ impl HealthCheck {
         self.details.insert(key.to_owned(), value.into());
         self
     }
-}
-
-pub fn document(checks: &[HealthCheck], is_fit: bool) -> DoctorDocument<'_> {
-    let rows = checks.iter().map(|check| DoctorCheck {
-        name: &check.name,
-        status: check.verdict.as_str(),
-        message: &check.message,
-        details: &check.details,
-    });
-    DoctorDocument {
-        ok: is_fit,
-        checks: rows.collect(),
-    }
-}
-
-/// The list for people, with a line feed at its end.
-///
-/// # Errors
-/// When the template does not fit its values: our bug.
-pub fn human(document: DoctorDocument<'_>, screen: &TextLayout) -> Result<String, Error> {
-    let text = render(screen, include_str!("doctor.txt"), Serde(document).into())?;
-    Ok(screen.wrap(&text))
 }
