@@ -21,7 +21,7 @@ use super::expander::{EventExpander, NamedPayload};
 use super::notices::letter_event;
 use super::payload::{Payload, file, payload, run_finished, stop_cause};
 
-/// Public names of events, with bars between them, and what they mean.
+/// The public name of an event, and its meaning.
 pub type Meaning = (&'static str, &'static str);
 
 /// The meaning of every public event, in the order of pages and screens. Each table stands beside the code that
@@ -39,13 +39,23 @@ pub(crate) const HAPPENINGS: [&[Meaning]; 8] = [
 
 /// Events of the run as a whole.
 const RUNS: &[Meaning] = &[
+    ("run:started", "The first session of the run began."),
+    ("run:resumed", "A later session of the run began."),
     (
-        "run:started|run:resumed|run:finished",
-        "A session of the run began for the first time, began again, or ended; the last one tells the outcome.",
+        "run:finished",
+        "A session of the run ended; the event tells the outcome.",
     ),
     (
-        "run:stopping|run:paused|run:waiting",
-        "The session starts nothing more: it is ended, paused by a person, or kept alive only for a person's answer.",
+        "run:stopping",
+        "The session starts nothing more, because it is ended.",
+    ),
+    (
+        "run:paused",
+        "The session starts nothing more, because a person paused it.",
+    ),
+    (
+        "run:waiting",
+        "The session starts nothing more, and is kept alive only for a person's answer.",
     ),
     (
         "run:cancelled",
@@ -73,20 +83,36 @@ const RUNS: &[Meaning] = &[
         "A person accepted a changed mission file; what it changes is done again.",
     ),
     (
-        "tasks:added|tasks:withdrawn|task:created",
-        "Tasks came or went while the run worked: delegated by an agent, requested from outside, made as a fixup, or changed with the mission.",
+        "tasks:added",
+        "Tasks came while the run worked: delegated by an agent, requested from outside, made as a fixup, or new in the changed mission.",
     ),
+    (
+        "tasks:withdrawn",
+        "Added tasks left the run, because what asked for them is done again.",
+    ),
+    ("task:created", "The task is part of the run."),
 ];
 
 /// Events about pieces of work and turns.
 const WORK: &[Meaning] = &[
     (
-        "work:requested|work:started|work:progressed|work:ended|work:dropped",
-        "Work is on record, begins, goes on (`detail`), came to an end (`result`), is not waited for any more. `kind`, `purpose` and `place` say which: a turn, an agent that is asked, a command, files that are looked at, a notification.",
+        "work:requested",
+        "Work is on record. `kind`, `purpose` and `place` say which: a turn, an agent that is asked, a command, files that are looked at, a notification.",
     ),
     (
-        "agent:spawned|agent:activity",
-        "The agent of a turn has its process; it told something of its progress or called a tool.",
+        "work:started",
+        "A turn begins; `kind`, `purpose` and `place` say which.",
+    ),
+    ("work:progressed", "Work goes on; `detail` says how."),
+    (
+        "work:ended",
+        "Work came to an end; `result` says whether an answer came.",
+    ),
+    ("work:dropped", "Nobody waits for the work any more."),
+    ("agent:spawned", "The agent of a turn has its process."),
+    (
+        "agent:activity",
+        "An agent told something of its progress or called a tool.",
     ),
     (
         "agent:stale",
@@ -97,52 +123,63 @@ const WORK: &[Meaning] = &[
 /// Holds, gates and deadlines.
 const HOLDS: &[Meaning] = &[
     (
-        "hold:opened|hold:closed",
-        "A task, or what stands behind a checkpoint or a delay, begins to wait (`reason`); it does not any more (`answer`: yes, no, expired, withdrawn).",
+        "hold:opened",
+        "A task, or what stands behind a checkpoint or a delay, begins to wait (`reason`).",
     ),
     (
-        "approval:requested|approval:resolved|approval:timeout",
-        "A person or approver is asked, decided, or did not in time.",
+        "hold:closed",
+        "A task, or what stands behind a checkpoint or a delay, does not wait any more (`answer`: yes, no, expired, withdrawn).",
+    ),
+    ("approval:requested", "A person or approver is asked."),
+    ("approval:resolved", "A person or approver decided."),
+    ("approval:timeout", "A person or approver did not decide in time."),
+    (
+        "checkpoint:reached",
+        "What a notification is about: the run reached a checkpoint. In the stream of events that is `hold:opened`.",
     ),
     (
-        "checkpoint:reached|delay:started",
-        "What a notification is about: the run reached a checkpoint, or waits for some time between tasks. In the stream of events both are `hold:opened`.",
+        "delay:started",
+        "What a notification is about: the run waits for some time between tasks. In the stream of events that is `hold:opened`.",
     ),
     (
-        "quality:gate:passed|quality:gate:failed",
-        "A quality gate was evaluated: what it blocks may start, or may not.",
+        "quality:gate:passed",
+        "A quality gate was evaluated and passed: what it blocks may start.",
+    ),
+    (
+        "quality:gate:failed",
+        "A quality gate was evaluated and failed: what it blocks may not start.",
     ),
     (
         "quality:gate:overridden",
         "A person let a failed gate pass; the reason is on record.",
     ),
-    (
-        "quality:threshold:failed|quality:sla",
-        "The mission's own bar was missed; a deadline is kept, near or missed.",
-    ),
-    (
-        "deadline:set|sla:warning|sla:violated|sla:met",
-        "A deadline has begun, is near, was missed, was kept.",
-    ),
+    ("quality:threshold:failed", "The mission's own bar was missed."),
+    ("quality:sla", "A deadline is kept, near or missed."),
+    ("deadline:set", "The time of a deadline has begun."),
+    ("sla:warning", "A deadline is near."),
+    ("sla:violated", "A deadline was missed."),
+    ("sla:met", "A deadline was kept."),
 ];
 
 /// Ledgers, budget, notices, what persons say.
 const REST: &[Meaning] = &[
     (
-        "ledger:plan|task_ledger",
+        "ledger:plan",
         "What is planned in a wave, before its first task begins (coordination middleware `task_ledger`).",
     ),
     (
-        "ledger:progress|progress_ledger|stall",
+        "ledger:progress",
         "What a wave brought, once all of its tasks have ended, and how many waves in a row brought nothing (`stall`). From three on the orchestrator is asked for no other way (coordination middleware `progress_ledger`).",
     ),
+    ("budget:clock", "The clock of the budget began or was set anew."),
+    ("budget:exhausted", "The budget is used up."),
     (
-        "budget:clock|budget:exhausted",
-        "The clock of the budget; the budget is used up.",
+        "dlq:added",
+        "Something that failed for good is in the queue of dead letters.",
     ),
     (
-        "dlq:added|dlq:requested",
-        "Something that failed for good is in the queue of dead letters, or on its way there.",
+        "dlq:requested",
+        "Something that failed for good is on its way to the queue of dead letters.",
     ),
     ("operator:command", "A person's command was taken."),
     ("tool:asked", "A model asks for a tool that only a person allows."),

@@ -25,17 +25,17 @@ pub const STANDING: &[Meaning] = &[
         "A task moved from one status to another; `reason` says why.",
     ),
     (
-        "task:execute|task:fix|task:retry",
-        "An attempt is planned: the first one, one that corrects, one from the beginning.",
+        "task:execute",
+        "An attempt is planned: the first one, or one from the beginning after `--redo`.",
     ),
+    ("task:fix", "An attempt is planned that corrects the one before."),
+    ("task:retry", "An attempt from the beginning is planned."),
     (
         "task:retry:blocked",
         "Another attempt was due and is not made; the reason says why.",
     ),
-    (
-        "task:question|task:answered",
-        "An agent asked something about its task; it got an answer.",
-    ),
+    ("task:question", "An agent asked something about its task."),
+    ("task:answered", "An agent got the answer to its question."),
     ("task:timeout", "A turn took longer than it may and was ended."),
     ("task:nudge", "The worker was told what its finish gate misses."),
     ("task:superseded", "A fixup has made up for the task."),
@@ -44,12 +44,22 @@ pub const STANDING: &[Meaning] = &[
         "Accepted work does not stand any more; the transition beside it says whether it is done again.",
     ),
     (
-        "task:window|task:backoff|task:queued|task:released",
-        "A task waits without a slot: for a limit that resets, for a pause between attempts, for a free slot; it goes on.",
+        "task:window",
+        "A task waits without a slot for a usage limit that resets, or for a worker.",
     ),
     (
-        "task:escalated|authority:cues",
-        "An agent says that what it was told does not hold, or three waves in a row brought nothing; a text speaks with authority, and in a prompt the agent was told to weigh it.",
+        "task:backoff",
+        "A task waits without a slot for a pause between attempts to end.",
+    ),
+    ("task:queued", "A task waits for a free slot."),
+    ("task:released", "A task that waited without a slot goes on."),
+    (
+        "task:escalated",
+        "An agent says that what it was told does not hold, or three waves in a row brought nothing.",
+    ),
+    (
+        "authority:cues",
+        "A text speaks with authority; in a prompt the agent was told to weigh it.",
     ),
     (
         "task.eval.unparsed",
@@ -68,12 +78,14 @@ pub const JUDGING: &[Meaning] = &[
         "Another agent judges, or with `work` goes on with the work, because the first one cannot be reached.",
     ),
     (
-        "files:noted|files:changed",
-        "What stands in the files that a turn is held against is on record; files that were judged have changed since.",
+        "files:noted",
+        "What stands in the files that a turn is held against is on record.",
     ),
+    ("files:changed", "Files that were judged have changed since."),
+    ("protection:noted", "The scripts that judge are on record."),
     (
-        "protection:noted|stage:voided",
-        "The scripts that judge are on record; a verdict does not count, because a protected file was changed while it was made.",
+        "stage:voided",
+        "A verdict does not count, because a protected file was changed while it was made.",
     ),
     ("acceptance:recorded", "What work was accepted for is on record."),
     (
@@ -85,9 +97,10 @@ pub const JUDGING: &[Meaning] = &[
         "assessment:complete",
         "An attempt has its verdict, with score and dimensions.",
     ),
+    ("probes:made", "Acceptance criteria were cut into probes."),
     (
-        "probes:made|handoff:recorded",
-        "Acceptance criteria were cut into probes; what was handed over to the grader is on record.",
+        "handoff:recorded",
+        "What was handed over to the grader is on record.",
     ),
     (
         "verification:routed",
@@ -98,15 +111,28 @@ pub const JUDGING: &[Meaning] = &[
 /// Events about the effect of other tasks on a task.
 pub const OTHERS: &[Meaning] = &[
     (
-        "deadlock:detected|deadlock:resolving|deadlock:resolved|deadlock:unresolvable",
-        "Tasks cannot go on because a dependency failed; somebody is asked; there is a way on; there is none.",
+        "deadlock:detected",
+        "A task cannot go on because a dependency failed.",
     ),
     (
-        "delegation:requested|delegation:refused",
-        "An agent delegates work; that is refused, with the reason.",
+        "deadlock:resolving",
+        "The orchestrator is asked what becomes of a task whose dependency failed.",
     ),
     (
-        "delegation:drift|storedHash",
+        "deadlock:resolved",
+        "There is a way on for a task whose dependency failed.",
+    ),
+    (
+        "deadlock:unresolvable",
+        "There is no way on for a task whose dependency failed.",
+    ),
+    ("delegation:requested", "An agent delegates work."),
+    (
+        "delegation:refused",
+        "Work that an agent delegates is refused, with the reason.",
+    ),
+    (
+        "delegation:drift",
         "A sub-task begins, and its text or that of the task that delegated it is not what it was when it was delegated: the digest on record and the one made anew differ.",
     ),
 ];
