@@ -33,8 +33,8 @@ use rules::domain::{
 };
 use rules::engine::{
     AfterScan, AskEvent, AskReply, BudgetEvent, Concern, DeferralReason, DependencyStep, Event, FileFact,
-    GateEvent, GateResult, HoldEvent, Job, JobEnd, RunEvent, RunWork, State, StopCause, TaskEvent, TaskWork,
-    TurnEvent, TurnUpdate, Way, WorkEvent,
+    GateEvent, GateResult, HoldEvent, Job, JobEnd, Resolution, RunEvent, RunWork, State, StopCause,
+    TaskEvent, TaskWork, TurnEvent, TurnUpdate, Way, WorkEvent,
 };
 use rules::mission::model::OnExhausted;
 use rules::plan::{Origin, Plan};
@@ -694,7 +694,7 @@ impl ReferenceModel {
                 let open = seen.open_approval.take();
                 seen.escalated = false;
                 assert_eq!(open, Some(*number), "answered twice or never asked: {event:?}");
-                match seen.reason.take().filter(|_| resolution == "approved") {
+                match seen.reason.take().filter(|_| *resolution == Resolution::Approved) {
                     Some((WaitingReason::Approval, _, true)) => seen.begins_green = !seen.outdated,
                     Some((WaitingReason::Approval, gate, _)) => seen.agreed.push(gate),
                     Some((WaitingReason::SideEffects, ..)) => seen.allowed = true,
@@ -739,7 +739,7 @@ impl ReferenceModel {
                     number, resolution, ..
                 },
             ) => {
-                self.closes(*hold, *number, resolution);
+                self.closes(*hold, *number, *resolution);
             }
             Event::Hold(HoldOwner::Barrier(_), HoldEvent::Undecided { .. } | HoldEvent::TimedOut { .. }) => {
                 panic!("a checkpoint has no approvers and no time-out: {event:?}")
@@ -987,12 +987,12 @@ impl ReferenceModel {
         ended(id) && (seen.status == Status::Done || seen.fixup.is_none_or(ended))
     }
 
-    fn closes(&mut self, hold: BarrierId, number: u32, resolution: &str) {
+    fn closes(&mut self, hold: BarrierId, number: u32, resolution: Resolution) {
         let held = &mut self.holds[hold.index()];
-        assert_eq!(*held, (number, Standing::Reached), "{hold:?} {resolution}");
+        assert_eq!(*held, (number, Standing::Reached), "{hold:?} {resolution:?}");
         held.1 = match resolution {
-            "approved" | "timeout" => Standing::Passed,
-            _ => Standing::Rejected,
+            Resolution::Approved | Resolution::TimedOut => Standing::Passed,
+            Resolution::Answered | Resolution::Rejected => Standing::Rejected,
         };
     }
 

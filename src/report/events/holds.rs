@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use crate::report::vocabulary::ids::task_key;
 use rules::{
     domain::{BarrierId, Cause, HoldOwner, StageKey, Status, TaskId, Timestamp, WaitingReason},
-    engine::{DeferralReason, Event, HoldEvent, RunEvent, TaskEvent},
+    engine::{DeferralReason, Event, HoldEvent, Resolution, RunEvent, TaskEvent},
     plan::BarrierKind,
 };
 
@@ -244,10 +244,9 @@ fn answer(closed: &HoldEvent) -> &'static str {
     let HoldEvent::Closed { resolution, .. } = closed else {
         return "withdrawn";
     };
-    match resolution.as_str() {
-        "approved" | "answered" => "yes",
-        "rejected" => "no",
-        "timeout" => "expired",
-        _ => "withdrawn",
+    match resolution {
+        Resolution::Approved | Resolution::Answered => "yes",
+        Resolution::Rejected => "no",
+        Resolution::TimedOut => "expired",
     }
 }

@@ -23,7 +23,8 @@ mod work;
 use std::sync::Arc;
 
 use super::event::{
-    AskEvent, DependencyStep, Event, GateEvent, HoldEvent, RunEvent, TaskEvent, TurnEvent, WorkEvent,
+    AskEvent, DependencyStep, Event, GateEvent, HoldEvent, Resolution, RunEvent, TaskEvent, TurnEvent,
+    WorkEvent,
 };
 use super::event_payload::{DeferralReason, StageReport};
 use super::fixups::supersede;
@@ -32,9 +33,7 @@ use super::left_out;
 use super::merging::Merged;
 use super::prerequisite::{look, met, met_for, withdrawn};
 use super::remedies::{all_have_ended, nothing_is_due};
-use super::state::{
-    APPROVED, BarrierStage, Hold, Lifecycle, Prerequisite, Reopened, State, TIMED_OUT, TaskState,
-};
+use super::state::{BarrierStage, Hold, Lifecycle, Prerequisite, Reopened, State, TaskState};
 use super::timers::Timer;
 use crate::domain::{
     AttemptKind, BarrierId, Cause, GateId, HoldOwner, Purpose, Stage, Status, TaskId, Verdict,
@@ -260,7 +259,10 @@ fn change_barrier(state: &mut State, barrier: BarrierId, event: &HoldEvent) {
             found.stage = Hold::opened(event).map_or(BarrierStage::Ahead, BarrierStage::Held);
             state.follow_barrier(barrier);
         }
-        HoldEvent::Closed { resolution, .. } if [APPROVED, TIMED_OUT].contains(&resolution.as_str()) => {
+        HoldEvent::Closed {
+            resolution: Resolution::Approved | Resolution::TimedOut,
+            ..
+        } => {
             leave_barrier(state, barrier, BarrierStage::Passed);
         }
         HoldEvent::Closed { .. } => leave_barrier(state, barrier, BarrierStage::Rejected),

@@ -114,7 +114,7 @@ pub use dialog::Dialog;
 pub use effect::{Effect, effects, may_be_made, pending_effects, waits_for_prompt};
 pub use event::{
     AskEvent, BudgetEvent, Ceiling, Concern, DependencyStep, Event, GateEvent, HoldEvent, MOST_AT_ONCE,
-    RunEvent, RunWork, TaskEvent, TurnEvent, WorkEvent,
+    Resolution, RunEvent, RunWork, TaskEvent, TurnEvent, WorkEvent,
 };
 pub use event_payload::{
     Asked, CheckResult, Commit, Deferral, DeferralReason, Exit, FileFact, FileRef, GateResult, OriginCode,

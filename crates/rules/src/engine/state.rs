@@ -53,7 +53,7 @@ pub use attempt::{
 #[cfg(test)]
 pub use attempt::{Calls, Nudged};
 pub use hold::Hold;
-pub(super) use hold::{ANSWERED, APPROVED, REJECTED, Resume, TIMED_OUT};
+pub(super) use hold::Resume;
 pub use seat::{Seat, SeatState};
 pub use task::{
     ApprovalDecision, Ask, Feedback, Judging, Merging, OpenStage, OutputRefs, Reopened, SaidVerdict,

@@ -13,8 +13,8 @@ use rules::engine::{
     AskEvent, BudgetEvent, Ceiling, CheckResult, Commit, Concern, DeadlineEvent, DeadlineStep,
     DeferralReason, Delivery, DeliveryFailure, DependencyStep, Event, Exit, FailedOperation, FileFact,
     GateEvent, GateResult, HoldEvent, Job, JobEnd, Merged, Notice, NoticeEvent, Operation, ProcessRef,
-    ReplyRef, RunEvent, RunWork, StageReport, StopCause, SupervisorRef, TaskEvent, ToolCalls, ToolLedgerRef,
-    Topic, TurnEvent, TurnFiles, Usage, Used, Way, WorkEvent, WorkId,
+    ReplyRef, Resolution, RunEvent, RunWork, StageReport, StopCause, SupervisorRef, TaskEvent, ToolCalls,
+    ToolLedgerRef, Topic, TurnEvent, TurnFiles, Usage, Used, Way, WorkEvent, WorkId,
 };
 use rules::engine::{AskReply, LaterSession, Prompt, TurnEnd, TurnUpdate};
 use rules::engine::{Deferral, ProtectedFiles, TaskWork, VoidedStage};
@@ -925,7 +925,7 @@ pub fn task_samples() -> Vec<Event> {
             BarrierId(0).into(),
             HoldEvent::Closed {
                 number: 1,
-                resolution: "approved".to_owned(),
+                resolution: Resolution::Approved,
                 by: "ada".to_owned(),
                 reason: None,
             },
@@ -934,7 +934,7 @@ pub fn task_samples() -> Vec<Event> {
             BarrierId(1).into(),
             HoldEvent::Closed {
                 number: 1,
-                resolution: "timeout".to_owned(),
+                resolution: Resolution::TimedOut,
                 by: "quorum".to_owned(),
                 reason: None,
             },
@@ -943,7 +943,7 @@ pub fn task_samples() -> Vec<Event> {
             BarrierId(0).into(),
             HoldEvent::Closed {
                 number: 1,
-                resolution: "rejected".to_owned(),
+                resolution: Resolution::Rejected,
                 by: "ada".to_owned(),
                 reason: Some("not this week".to_owned()),
             },
@@ -952,7 +952,7 @@ pub fn task_samples() -> Vec<Event> {
             TASK.into(),
             HoldEvent::Closed {
                 number: 1,
-                resolution: "approved".to_owned(),
+                resolution: Resolution::Approved,
                 by: "ada".to_owned(),
                 reason: None,
             },

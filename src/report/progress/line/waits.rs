@@ -137,7 +137,12 @@ impl LineBuilder {
                     Some(BarrierKind::Delay(_)) => {
                         ProgressLine::new(Verb::Wait, Role::Active, name, "the delay is over")
                     }
-                    _ => ProgressLine::new(Verb::Answer, Role::Active, name, format!("{resolution} by {by}")),
+                    _ => ProgressLine::new(
+                        Verb::Answer,
+                        Role::Active,
+                        name,
+                        format!("{} by {by}", resolution.as_str()),
+                    ),
                 }
             }
         }

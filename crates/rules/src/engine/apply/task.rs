@@ -3,14 +3,14 @@
 use crate::domain::{
     AgentId, AttemptKind, Cause, FailureClass, Finding, Phase, Purpose, Stage, Status, Verdict, WaitingReason,
 };
-use crate::engine::event::{DependencyStep, Event, HoldEvent, TaskEvent};
+use crate::engine::event::{DependencyStep, Event, HoldEvent, Resolution, TaskEvent};
 use crate::engine::event_payload::{Deferral, FileFact, StageReport};
 use crate::engine::no_progress::signature;
 use crate::engine::quality_flag::Mark;
 use crate::engine::stages::FLAKY;
 use crate::engine::state::{
-    APPROVED, ApprovalDecision, Attempt, BelowBar, Course, End, Evidence, Feedback, FirstTurn, Hold,
-    HumanDecision, Lifecycle, Reopened, Streak, TaskState,
+    ApprovalDecision, Attempt, BelowBar, Course, End, Evidence, Feedback, FirstTurn, Hold, HumanDecision,
+    Lifecycle, Reopened, Streak, TaskState,
 };
 
 /// How many rounds of feedback a task carries along; older ones are in the journal.
@@ -109,7 +109,7 @@ impl TaskState {
             }
             HoldEvent::Closed {
                 number, resolution, ..
-            } => self.resolve(*number, resolution == APPROVED),
+            } => self.resolve(*number, *resolution == Resolution::Approved),
             HoldEvent::Undecided { approver, again, .. } => {
                 if let Some(Some(waiting)) = self.lifecycle.hold_mut() {
                     waiting.asking = None;

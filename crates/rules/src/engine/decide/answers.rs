@@ -5,9 +5,9 @@ use crate::domain::{
     BarrierId, Cause, Edge, FailureMode, Finding, HoldOwner, Severity, Stage, StageKey, Status, TaskId,
     Timestamp, Verdict, WaitingReason,
 };
-use crate::engine::event::{Event, HoldEvent, TaskEvent};
+use crate::engine::event::{Event, HoldEvent, Resolution, TaskEvent};
 use crate::engine::event_payload::StageReport;
-use crate::engine::state::{ANSWERED, APPROVED, Hold, REJECTED, Resume, State, TIMED_OUT};
+use crate::engine::state::{Hold, Resume, State};
 
 use super::draft::Draft;
 use super::holds::resolve;
@@ -42,12 +42,12 @@ pub fn said(state: &State, of: HoldOwner, word: HoldCommand<'_>, by: &str, now: 
 
 impl<'a> HoldCommand<'a> {
     /// How a hold is resolved with it, what that leads to, and what was said.
-    fn resolves(self, hold: &Hold) -> (&'static str, Resume, &'a str) {
+    fn resolves(self, hold: &Hold) -> (Resolution, Resume, &'a str) {
         match self {
-            Self::Yes => (APPROVED, hold.on_yes(), ALLOWED_ONCE),
-            Self::Text(text) => (ANSWERED, hold.on_yes(), text),
-            Self::No(reason) => (REJECTED, hold.on_no(), reason),
-            Self::Silence => (TIMED_OUT, hold.on_silence(), ""),
+            Self::Yes => (Resolution::Approved, hold.on_yes(), ALLOWED_ONCE),
+            Self::Text(text) => (Resolution::Answered, hold.on_yes(), text),
+            Self::No(reason) => (Resolution::Rejected, hold.on_no(), reason),
+            Self::Silence => (Resolution::TimedOut, hold.on_silence(), ""),
         }
     }
 }
@@ -106,7 +106,7 @@ fn answer_barrier(state: &State, barrier: BarrierId, word: HoldCommand<'_>, by: 
         barrier.into(),
         HoldEvent::Closed {
             number: hold.number,
-            resolution: resolution.to_owned(),
+            resolution,
             by: by.to_owned(),
             reason: (resume == Resume::Block).then(|| said.to_owned()),
         },

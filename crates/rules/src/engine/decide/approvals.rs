@@ -5,10 +5,10 @@
 //! answer at any time.
 
 use crate::domain::{Answer, FailureMode, Millis, Purpose, Status, TaskId, Timestamp, WaitingReason};
-use crate::engine::event::{Event, HoldEvent};
+use crate::engine::event::{Event, HoldEvent, Resolution};
 use crate::engine::job::{ApproverSaid, Job};
 use crate::engine::ledger::CallAdmission;
-use crate::engine::state::{Hold, Prerequisite, REJECTED, State, TaskState};
+use crate::engine::state::{Hold, Prerequisite, State, TaskState};
 use crate::engine::voided::VoidedStage;
 use crate::plan::{ApprovalPlan, ApproverPlan, Plan, TaskPlan};
 
@@ -151,7 +151,7 @@ pub fn voided(
     draft.emit(Event::voided(voided.clone()));
     if voided.did_it() {
         // It did so itself, and would again.
-        holds::resolve(&mut draft, REJECTED, "quorum");
+        holds::resolve(&mut draft, Resolution::Rejected, "quorum");
         let message = format!("protected files: {}{}", voided.what(), conclude::BY_ITSELF);
         draft.fail(FailureMode::Protected, message);
         return draft.into_events();

@@ -5,7 +5,7 @@
 //! an answer leads to is decided in `answers`.
 
 use crate::domain::{Phase, StageKey, Status, Timestamp, WaitingReason};
-use crate::engine::event::{Event, HoldEvent};
+use crate::engine::event::{Event, HoldEvent, Resolution};
 use crate::engine::state::{End, Hold, State};
 use crate::plan::BarrierKind;
 
@@ -34,12 +34,12 @@ pub fn ask(draft: &mut Draft<'_>, hold: Hold, because: &str, message: String) {
 }
 
 /// Closes a question that is not asked any more.
-pub fn resolve(draft: &mut Draft<'_>, resolution: &str, by: &str) {
+pub fn resolve(draft: &mut Draft<'_>, resolution: Resolution, by: &str) {
     draft.emit(Event::Hold(
         draft.id.into(),
         HoldEvent::Closed {
             number: draft.task.consent.asked,
-            resolution: resolution.to_owned(),
+            resolution,
             by: by.to_owned(),
             reason: None,
         },

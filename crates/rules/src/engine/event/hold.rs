@@ -6,6 +6,20 @@ use serde_with::skip_serializing_none;
 use crate::domain::{Cause, StageKey, Timestamp, WaitingReason};
 use crate::engine::event_payload::is_default;
 
+worded! {
+    /// The way in which a hold was resolved, as the journal says it.
+    pub enum Resolution {
+        /// A person says yes.
+        Approved = "approved",
+        /// A person answered a question.
+        Answered = "answered",
+        /// A person says no.
+        Rejected = "rejected",
+        /// Nobody answered in time, or the moment came.
+        TimedOut = "timeout",
+    }
+}
+
 /// An event of a hold.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -50,7 +64,7 @@ pub enum HoldEvent {
         /// The number of the hold.
         number: u32,
         /// The way in which the hold was resolved.
-        resolution: String,
+        resolution: Resolution,
         /// By whom, as recorded.
         by: String,
         /// Why a person lets nothing behind a checkpoint start. What is said of a task is in its stage's verdict.

@@ -32,7 +32,7 @@ use super::voided::VoidedStage;
 
 pub use budget::{BudgetEvent, Ceiling};
 pub use gate::GateEvent;
-pub use hold::HoldEvent;
+pub use hold::{HoldEvent, Resolution};
 pub use run::{Concern, RunEvent, RunWork};
 pub use task::{DependencyStep, TaskEvent};
 pub use work::{AskEvent, TurnEvent, WorkEvent};

@@ -4,16 +4,6 @@
 use crate::domain::{Cause, FailureMode, StageKey, Timestamp, WaitingReason};
 use crate::engine::event::HoldEvent;
 
-/// How an approval is resolved, as the journal says it: the person says yes.
-pub(crate) const APPROVED: &str = "approved";
-/// The person says no.
-pub(crate) const REJECTED: &str = "rejected";
-/// The person answered a question.
-pub(crate) const ANSWERED: &str = "answered";
-
-/// Nobody answered in time, or the moment came.
-pub(crate) const TIMED_OUT: &str = "timeout";
-
 /// The hold of a task, a checkpoint or a delay.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hold {

@@ -11,8 +11,9 @@ use crate::engine::no_progress::signature;
 use crate::engine::quality_flag::Mark;
 use crate::engine::state::{Judging, TaskState};
 use crate::engine::{
-    AfterScan, AskEvent, BudgetEvent, Effect, Event, FileFact, HoldEvent, Job, JobEnd, StageReport,
-    TaskEvent, TurnEvent, WorkEvent, WorkId, apply, effects, may_be_made, members_only, pending_effects,
+    AfterScan, AskEvent, BudgetEvent, Effect, Event, FileFact, HoldEvent, Job, JobEnd, Resolution,
+    StageReport, TaskEvent, TurnEvent, WorkEvent, WorkId, apply, effects, may_be_made, members_only,
+    pending_effects,
 };
 
 use super::simulation::{Simulation, good, options};
@@ -247,7 +248,7 @@ fn a_task_whose_judges_are_missing_is_open_until_a_person_speaks_or_they_are_ask
         TASK.into(),
         HoldEvent::Closed {
             number: 1,
-            resolution: "approved".to_owned(),
+            resolution: Resolution::Approved,
             by: "ada".to_owned(),
             reason: None,
         },

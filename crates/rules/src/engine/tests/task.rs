@@ -5,7 +5,7 @@ use crate::domain::{
     Purpose, QualityFlag, Severity, Stage, StageKey, Status, TaskId, Timestamp, TurnId, Verdict,
     WaitingReason,
 };
-use crate::engine::event::{AskEvent, Event, HoldEvent, TaskEvent, TurnEvent, WorkEvent};
+use crate::engine::event::{AskEvent, Event, HoldEvent, Resolution, TaskEvent, TurnEvent, WorkEvent};
 use crate::engine::quality_flag::Mark;
 use crate::engine::state::{
     Attempt, Calls, Consent, Course, Hold, Judging, Known, Lifecycle, Nudged, OpenStage, OpenWork,
@@ -687,20 +687,20 @@ fn the_last_exchanges_are_carried_along() {
 #[test]
 fn an_approval_allows_what_it_was_asked_for() {
     for (reason, resolution, agreed, allowed) in [
-        (WaitingReason::Approval, "approved", 2, true),
-        (WaitingReason::SideEffects, "approved", 1, true),
-        (WaitingReason::SideEffects, "rejected", 1, false),
-        (WaitingReason::Approval, "timeout", 1, false),
+        (WaitingReason::Approval, Resolution::Approved, 2, true),
+        (WaitingReason::SideEffects, Resolution::Approved, 1, true),
+        (WaitingReason::SideEffects, Resolution::Rejected, 1, false),
+        (WaitingReason::Approval, Resolution::TimedOut, 1, false),
     ] {
         let mut start = waiting(reason);
-        start.consent.allowed_again = reason == WaitingReason::Approval && resolution == "approved";
+        start.consent.allowed_again = reason == WaitingReason::Approval && resolution == Resolution::Approved;
         let task = after(
             start,
             Event::Hold(
                 TASK.into(),
                 HoldEvent::Closed {
                     number: 1,
-                    resolution: resolution.to_owned(),
+                    resolution,
                     by: "ada".to_owned(),
                     reason: None,
                 },
@@ -709,11 +709,11 @@ fn an_approval_allows_what_it_was_asked_for() {
         assert_eq!(
             (task.consent.agreed.len(), task.consent.allowed_again),
             (agreed, allowed),
-            "{reason:?} {resolution}"
+            "{reason:?} {resolution:?}"
         );
         assert_eq!(
             (task.consent.answers.len(), task.consent.answers[0].approved),
-            (1, resolution == "approved")
+            (1, resolution == Resolution::Approved)
         );
         assert_eq!(task.hold(), None);
     }
