@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use clap::Command;
 
 use super::args::switch;
+use super::command_line;
+use super::commands::help::rows;
 use super::reference::EXITS;
-use super::{GROUPS, command_line};
 
 /// The flags that hold for a session, with their variables.
 const VARIABLES: [(&str, &str); 9] = [
@@ -207,8 +208,7 @@ fn every_visible_command_stands_in_exactly_one_group() {
     let root = command_line();
     let visible = root.get_subcommands().filter(|command| !command.is_hide_set());
     let mut visible: Vec<&str> = visible.map(Command::get_name).collect();
-    let rows = GROUPS.iter().flat_map(|(_, rows)| rows.iter());
-    let mut grouped: Vec<&str> = rows.flat_map(|(names, _)| names.iter().copied()).collect();
+    let mut grouped: Vec<&str> = rows().flat_map(|(_, names, _)| names.split(", ")).collect();
     visible.sort_unstable();
     grouped.sort_unstable();
     assert_eq!(grouped, visible);

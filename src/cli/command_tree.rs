@@ -12,22 +12,19 @@ use rules::mission::did_you_mean;
 
 use super::args::{Format, JsonFlag, OutputArgs, switch};
 use super::command_error::Failure;
-use super::commands::help::{Groups, root_template};
+use super::commands::help::root_template;
 
 /// The whole command line, of what the structs declare.
 ///
 /// A switch whose variable is `1`, `yes` or `on` is on, as people and pipelines write it.
-pub fn with_help(declared: Command, groups: &Groups) -> Command {
+pub fn with_help(declared: Command) -> Command {
     let mut root = with_details(declared, None);
     // The flags of `run` are taken here too, but shown there.
     root = root.mut_args(|argument| {
-        if argument.is_global_set() {
-            argument
-        } else {
-            argument.hide(true)
-        }
+        let is_shown = argument.is_global_set();
+        argument.hide(!is_shown)
     });
-    let template = root_template(&root, groups);
+    let template = root_template(&root);
     root.help_template(template)
 }
 

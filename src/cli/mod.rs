@@ -222,95 +222,6 @@ enum Action {
     OfAgents(agent::AgentCommand),
 }
 
-/// The commands as the root's help shows them. Every visible command stands in exactly one group.
-const GROUPS: [(&str, &[help::HelpRow]); 7] = [
-    (
-        "Run",
-        &[
-            (&["run"], None),
-            (&["resume"], None),
-            (&["plan"], None),
-            (&["validate"], None),
-            (
-                &["pause", "cancel"],
-                Some("Stop a session; cancel a run or a task"),
-            ),
-        ],
-    ),
-    (
-        "Watch",
-        &[
-            (&["status"], None),
-            (
-                &["logs", "events"],
-                Some("Print output of an agent; events of a run"),
-            ),
-        ],
-    ),
-    (
-        "Decide",
-        &[
-            (&["inbox"], None),
-            (
-                &["approve", "reject", "answer"],
-                Some("Decide about it, by its id"),
-            ),
-            (&["gate"], None),
-            (&["request"], None),
-        ],
-    ),
-    (
-        "Judge",
-        &[
-            (&["review"], None),
-            (
-                &["judge", "calibrate"],
-                Some("Try out a judge; hold judges against people"),
-            ),
-        ],
-    ),
-    (
-        "Look",
-        &[
-            (
-                &["show", "diff"],
-                Some("Show a task; what it changed in its worktree"),
-            ),
-            (&["metrics"], None),
-            (
-                &["runs", "clean"],
-                Some("List runs; remove those that have ended"),
-            ),
-            (&["report"], None),
-            (&["dlq"], None),
-        ],
-    ),
-    (
-        "Set up",
-        &[
-            (&["init"], None),
-            (
-                &["doctor", "worker"],
-                Some("Check the machine, the agents; serve a queue"),
-            ),
-            (&["config"], None),
-            (
-                &["schema", "explain"],
-                Some("Document a key of a file; a word on a screen"),
-            ),
-            (
-                &["man", "completions"],
-                Some("Print man pages; what completes in your shell"),
-            ),
-            (&["help"], None),
-        ],
-    ),
-    (
-        "Agents",
-        &[(&["agent"], Some("ask, delegate, progress, result: inside a task"))],
-    ),
-];
-
 /// Does what was asked for. Returns the exit code.
 fn perform(action: Action, matches: &ArgMatches, screen: &Screen) -> Result<u8, Failure> {
     match action {
@@ -361,7 +272,7 @@ fn perform(action: Action, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
 fn command_line() -> Command {
     let hide = |root: Command, name: String| root.mut_subcommand(name, |old| old.hide(true));
     let declared = desk::with_via(Arguments::command());
-    command_tree::with_help(agent::names().fold(declared, hide), &GROUPS)
+    command_tree::with_help(agent::names().fold(declared, hide))
 }
 
 /// Parses the arguments, does what they say, and returns the exit code (semantics, section 20).

@@ -6,9 +6,10 @@ use std::fs;
 
 use clap::{Arg, ArgAction, Command};
 
+use super::command_line;
 use super::command_tree::formats;
+use super::commands::help::rows;
 use super::variables::VARIABLES;
-use super::{GROUPS, command_line};
 
 /// The text before the tables; the mission and the commands in it are run by a test.
 const BEGINNING: &str = include_str!("reference.md");
@@ -115,9 +116,13 @@ fn page() -> String {
         // Writing to a text never fails.
         let _ = writeln!(text, "| `{name}` | {meaning} |");
     }
-    for (group, rows) in GROUPS {
-        let _ = write!(text, "\n## {group}\n");
-        for name in rows.iter().flat_map(|(names, _)| *names) {
+    let mut last = "";
+    for (group, names, _) in rows() {
+        if group != last {
+            let _ = write!(text, "\n## {group}\n");
+            last = group;
+        }
+        for name in names.split(", ") {
             if let Some(command) = root.find_subcommand(name) {
                 section(&mut text, command, &format!("quorum {name}"), &root);
             }

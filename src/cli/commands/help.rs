@@ -9,36 +9,47 @@ use crate::{
 };
 use rules::mission::did_you_mean;
 
-/// A row of the root's help: commands, and what they do where that is not what the first of them says of itself.
-pub type HelpRow = (&'static [&'static str], Option<&'static str>);
-
-/// The commands as the root's help shows them.
-pub type Groups = [(&'static str, &'static [HelpRow])];
+/// The rows of the root's help: the group of each, its commands, and what they do where that is not what the first of them
+/// says of itself. Every visible command stands in exactly one row.
+const GROUPS: &str = include_str!("groups.txt");
 
 /// The columns of a group's name, and of its commands.
 const COLUMNS: (usize, usize) = (8, 25);
 
+/// Group, commands and words of each row of the root's help.
+pub fn rows() -> impl Iterator<Item = (&'static str, &'static str, Option<&'static str>)> {
+    GROUPS.lines().filter_map(|line| {
+        let (group, row) = line.split_once(": ")?;
+        let (names, says) = row
+            .split_once(" | ")
+            .map_or((row, None), |(names, says)| (names, Some(says)));
+        Some((group, names, says))
+    })
+}
+
 /// The root's help, as a template. Flags of `run` are left out; they stand in its own help.
-pub fn root_template(root: &Command, groups: &Groups) -> String {
+pub fn root_template(root: &Command) -> String {
     let styles = root.get_styles();
     let (header, literal) = (*styles.get_header(), *styles.get_literal());
     let mut text = format!(
         "{{about}}\n\n{header}Usage:{header:#} quorum COMMAND\n       quorum [run flags]    runs ./mission.yaml\n       quorum help [COMMAND|TOPIC]\n\n"
     );
-    for (group, rows) in groups {
-        for (at, (names, says)) in rows.iter().enumerate() {
-            let group = if at == 0 { *group } else { "" };
-            let about = names.first().and_then(|name| root.find_subcommand(name));
-            let about = about.and_then(Command::get_about).map(ToString::to_string);
-            let says = says.map(str::to_owned).or(about).unwrap_or_default();
-            append_line!(
-                text,
-                "{header}{group:0$}{header:#}{literal}{names:1$}{literal:#}{says}",
-                COLUMNS.0,
-                COLUMNS.1,
-                names = names.join(", "),
-            );
-        }
+    let mut last = "";
+    for (group, names, says) in rows() {
+        let shown = if group == last { "" } else { group };
+        last = group;
+        let about = names
+            .split(", ")
+            .next()
+            .and_then(|name| root.find_subcommand(name));
+        let about = about.and_then(Command::get_about).map(ToString::to_string);
+        let says = says.map(str::to_owned).or(about).unwrap_or_default();
+        append_line!(
+            text,
+            "{header}{shown:0$}{header:#}{literal}{names:1$}{literal:#}{says}",
+            COLUMNS.0,
+            COLUMNS.1,
+        );
     }
     append_line!(text, "\n{header}Global options:{header:#}");
     for argument in root.get_arguments().filter(|argument| argument.is_global_set()) {
