@@ -291,7 +291,9 @@ fn explained() -> Vec<Completion> {
     let codes = Code::ALL
         .iter()
         .map(|code| Completion::new(code.as_str(), code.summary()));
-    let words = words::all().map(|word| Completion::new(word.name(), word.meaning));
+    let words = words::all()
+        .iter()
+        .map(|word| Completion::new(word.name(), &word.meaning));
     words.chain(codes).collect()
 }
 

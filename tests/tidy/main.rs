@@ -22,9 +22,9 @@ use sources::{File, Sources};
 /// What each figure may be at most; what is not listed must be 0. Whoever makes a figure smaller lowers its ceiling. Who
 /// must raise one says in the commit message why.
 const CEILINGS: &[(&str, usize)] = &[
-    ("tokens: all", 878_360),
-    ("tokens: core", 536_591),
-    ("tokens: edges", 340_701),
+    ("tokens: all", 878_350),
+    ("tokens: core", 536_560),
+    ("tokens: edges", 340_608),
     ("largest circle of imports: agents", 5),
     ("largest circle of imports: cli", 2),
     ("largest circle of imports: domain", 7),

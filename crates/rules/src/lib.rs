@@ -34,24 +34,26 @@ macro_rules! append_line {
 }
 
 /// An enum whose variants are words: `as_str` gives each its own, `ALL` are all of them, in their order. JSON has the same
-/// word, or the one behind `as`.
+/// word, or the one behind `as`. The doc comment of a variant is its meaning: `MEANINGS` has it beside the word, and
+/// `quorum explain` prints it.
 #[macro_export]
 macro_rules! worded {
-    ($(#[$meta:meta])* $seen:vis enum $name:ident { $($(#[$of:meta])* $variant:ident = $word:literal,)+ }) => {
+    ($(#[$meta:meta])* $seen:vis enum $name:ident { $($(#[doc = $doc:literal])* $(#[default] $default:vis)? $variant:ident = $word:literal,)+ }) => {
         $crate::worded! {
             $(#[$meta])*
             $seen enum $name {
-                $($(#[$of])* $variant = $word as $word,)+
+                $($(#[doc = $doc])* $(#[default] $default)? $variant = $word as $word,)+
             }
         }
     };
-    ($(#[$meta:meta])* $seen:vis enum $name:ident { $($(#[$of:meta])* $variant:ident = $word:literal as $written:literal,)+ }) => {
+    ($(#[$meta:meta])* $seen:vis enum $name:ident { $($(#[doc = $doc:literal])* $(#[default] $default:vis)? $variant:ident = $word:literal as $written:literal,)+ }) => {
         $(#[$meta])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
         $seen enum $name {
             $(
-                $(#[$of])*
+                $(#[doc = $doc])*
                 #[serde(rename = $written)]
+                $(#[default] $default)?
                 $variant,
             )+
         }
@@ -59,6 +61,11 @@ macro_rules! worded {
         impl $name {
             #[allow(dead_code, reason = "not everybody goes through all of them")]
             pub const ALL: [Self; [$($word),+].len()] = [$(Self::$variant),+];
+
+            /// Each word with its meaning, in the order of the variants.
+            #[allow(dead_code, reason = "not every word is explained")]
+            pub const MEANINGS: [(&'static str, &'static str); Self::ALL.len()] =
+                [$(($word, concat!($($doc),*).trim_ascii())),+];
 
             $crate::words_of! {
                 /// The word for it, in JSON and for people.

@@ -34,7 +34,8 @@ pub fn explain(arguments: &Explain, root: &Command, screen: &Screen) -> Result<u
         None => ExplainDocument {
             codes: Code::ALL.iter().map(|code| row(*code)).collect(),
             words: words::all()
-                .map(|word| explained(word.name(), word.meaning))
+                .iter()
+                .map(|word| explained(word.name(), &word.meaning))
                 .collect(),
         },
     };
@@ -51,13 +52,13 @@ fn one(text: &str, root: &Command) -> Result<ExplainDocument, Failure> {
     if let Ok(code) = text.parse() {
         document.codes.push(row(code));
     } else if let Some(word) = words::find(text) {
-        document.words.push(explained(text, word.meaning));
+        document.words.push(explained(text, &word.meaning));
     } else if let Some(help) = flag(root, long) {
         document.words.push(explained(&format!("--{long}"), &help));
     } else {
         let known = Code::ALL.iter().map(|code| code.as_str());
         let known: Vec<&str> = known
-            .chain(words::all().flat_map(|word| word.word.split('|')))
+            .chain(words::all().iter().flat_map(|word| word.names.iter().copied()))
             .collect();
         let help = suggestion(text, known.iter().copied(), "codes and words are");
         return Err(usage!("'{text}' is not a word that can be explained")

@@ -7,13 +7,13 @@ use serde_json::{Map, Value};
 worded! {
     /// How a check ended.
     pub enum CheckOutcome {
-        /// The thing is as it should be.
+        /// What was looked at is as it must be.
         Ok = "ok",
-        /// A run may go wrong.
+        /// What was looked at may cause trouble later.
         Warn = "warn",
-        /// A run would go wrong.
+        /// The mission cannot run on this machine.
         Fail = "fail",
-        /// The thing could not be looked at.
+        /// The check was not made.
         Skipped = "skipped",
     }
 }

@@ -31,15 +31,16 @@ use rules::{
 worded! {
     /// Where a run stands as seen from outside: `state` of the document.
     pub enum RunState {
-        /// A live process writes to it.
+        /// A session works on it.
         Running = "running",
-        /// Nobody writes to it, and its last session has no end on record.
+        /// Its last session ended without saying so (killed, power lost). `quorum resume` continues from the last
+        /// record.
         Crashed = "crashed",
-        /// The last session ended and left work.
+        /// Its last session ended in order and work is left. `quorum resume` continues.
         Suspended = "suspended",
-        /// Every task is done or failed.
+        /// Nothing is left to do. `quorum run` starts a new one.
         Ended = "ended",
-        /// A person cancelled all that was not done.
+        /// A person ended it, and everything that was unfinished was cancelled.
         Cancelled = "cancelled",
     }
 }

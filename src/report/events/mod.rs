@@ -11,7 +11,7 @@
 //! | `holds` | holds under their public names: checkpoints, delays, what keeps a task |
 //! | `judging` | what is told of judging: commands, files, verdicts |
 //! | `ledgers` | the ledgers of coordination: what is planned, and what a wave brought (17) |
-//! | `names` | the public events of an event of the engine: what they are called, what they say, what they mean |
+//! | `names` | the public events of an event of the engine: what they are called and what they say |
 //! | `notices` | public names and keys of what happens to notifications and dead letters |
 //! | `payload` | payloads: keys and values in a fixed order, and the pieces that several events share |
 //! | `sla` | public names and payloads of deadlines |
@@ -36,7 +36,6 @@ pub use super::documents::PublicEvent;
 pub use crate::report::screens::events::human_line;
 pub use expander::EventExpander;
 pub(super) use ledgers::no_progress;
-pub(super) use names::HAPPENINGS;
 pub(super) use payload::stop_cause;
 
 #[cfg(test)]

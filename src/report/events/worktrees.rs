@@ -3,28 +3,7 @@
 use rules::engine::{Commit, Event, JobEnd, Merged, TurnEvent, WorkEvent};
 
 use super::expander::{EventExpander, NamedPayload};
-use super::names::Meaning;
 use super::payload::{Payload, payload};
-
-/// Events about worktrees, commits and merges.
-pub const WORKTREES: &[Meaning] = &[
-    (
-        "workspace:created",
-        "The worktree of an isolated task is there, on what was accepted so far.",
-    ),
-    (
-        "work:committed",
-        "What an isolated task did in a turn is a commit; `files` counts what differs from what it began with.",
-    ),
-    (
-        "work:merged",
-        "The work of an isolated task is part of what was accepted.",
-    ),
-    (
-        "work:conflict",
-        "Work that was accepted meanwhile changed the same files: both are in the worktree, with marks.",
-    ),
-];
 
 impl EventExpander {
     /// The public event about a worktree; `None` for an event about anything else.

@@ -31,7 +31,6 @@ mod verbose;
 pub use crate::runtime::Observer;
 pub use bar::BarView;
 pub use plain::Plain;
-#[cfg(test)]
 pub(crate) use verb::Verb;
 pub use verbose::Details;
 

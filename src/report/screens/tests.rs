@@ -275,9 +275,9 @@ fn what_a_code_means() {
     };
     insta::assert_snapshot!(pages(&document(&Code::ALL[3..4], Vec::new())));
     // Its lines are many; that they fit is what matters.
-    let words = words::all().map(|word| ExplainedWord {
+    let words = words::all().iter().map(|word| ExplainedWord {
         word: word.name().to_owned(),
-        explanation: word.meaning.to_owned(),
+        explanation: word.meaning.clone(),
     });
     let list = pages(&document(Code::ALL, words.collect()));
     assert!(list.contains(Code::ALL[0].summary()), "{list}");

@@ -1,108 +1,206 @@
 //! Every word that a screen prints and that is more than a word: statuses, flags, outcomes, verdicts, failure modes, verbs
 //! of the progress, heads of columns. `quorum explain WORD` prints what stands here: what a word means, when it is printed,
-//! and what to do. What happens (`run:moved`) stands in [`crate::report::events`].
+//! and what to do. What has happened is told by events (`run:moved`).
 //!
-//! The tables are texts beside this file, a line for each word: its names, with bars between them, a colon, the meaning. A
-//! line that begins with `#` is a comment.
+//! A word that is the variant of an enum has its meaning there, in the doc comment, and [`ENUMS`] lists these enums. The tables
+//! are texts beside this file for all other words, a line for each: its names, with bars between them, a colon, the meaning.
+//! A line without a colon gives more names to the variants that it names. A line that begins with `#` is a comment.
 //!
 //! | file | what |
 //! |---|---|
 //! | `columns.txt` | heads of columns and labels of screens, where they are not words of another table |
-//! | `judging.txt` | words about judging: verdicts, causes, stages, findings |
-//! | `runs.txt` | words about runs: outcomes and their exit codes, states, gates, deadlines, limits |
-//! | `tasks.txt` | words about tasks: statuses, phases, attempts, how work was accepted or failed |
+//! | `docs.txt` | words of the documentation that no screen prints |
+//! | `events.txt` | the public events |
+//! | `judging.txt` | words about judging: stages, findings |
+//! | `runs.txt` | words about runs: outcomes and their exit codes, gates, deadlines, limits |
+//! | `tasks.txt` | words about tasks: how they stand, what waits |
 
-const TABLES: [&str; 4] = [
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use rules::domain::{
+    Assumption, AttemptKind, BeforeWork, Cause, FailureClass, FailureMode, LetterStatus, Phase, QualityFlag,
+    RequestStatus, Severity, Status, Verdict, WaitingReason,
+};
+use rules::engine::{GateStanding, Way};
+use rules::mission::model::{AgentMiddleware, CoordinationMiddleware};
+use rules::plan::Origin;
+
+use crate::report::{
+    documents::{RunState, doctor::CheckOutcome},
+    progress::Verb,
+};
+
+const TABLES: [&str; 6] = [
     include_str!("words/runs.txt"),
     include_str!("words/tasks.txt"),
     include_str!("words/judging.txt"),
     include_str!("words/columns.txt"),
+    include_str!("words/docs.txt"),
+    include_str!("words/events.txt"),
+];
+
+/// Words with their meanings.
+type Meanings = &'static [(&'static str, &'static str)];
+
+/// The enums whose variants are explained, each with the words that tell its meaning of a word from that of another enum.
+const ENUMS: [(&str, Meanings); 22] = [
+    ("Of a task", &Status::MEANINGS),
+    ("As a phase", &Phase::MEANINGS),
+    ("Of a task that the mission does not have", &Origin::MEANINGS),
+    ("Of an attempt", &AttemptKind::MEANINGS),
+    ("Flag of a done task", &QualityFlag::MEANINGS),
+    ("Failure mode", &FailureMode::MEANINGS),
+    ("Class of failure", &FailureClass::MEANINGS),
+    ("As a verdict", &Verdict::MEANINGS),
+    ("As a cause", &Cause::MEANINGS),
+    ("Severity of a finding", &Severity::MEANINGS),
+    ("Of a check before the work", &BeforeWork::MEANINGS),
+    ("As a reason to wait", &WaitingReason::MEANINGS),
+    ("As an assumption that does not hold", &Assumption::MEANINGS),
+    (
+        "How a task goes on without a dependency that failed",
+        &Way::MEANINGS,
+    ),
+    ("Of a gate", &GateStanding::MEANINGS),
+    ("Of a run", &RunState::MEANINGS),
+    ("Of a request for work", &RequestStatus::MEANINGS),
+    ("Of a dead letter", &LetterStatus::MEANINGS),
+    ("Of a check of `doctor`", &CheckOutcome::MEANINGS),
+    ("Middleware", &AgentMiddleware::MEANINGS),
+    ("Middleware", &CoordinationMiddleware::MEANINGS),
+    ("As a verb of the progress", &Verb::MEANINGS),
 ];
 
 /// A word and what it means.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct WordEntry {
-    /// The word as screens print it.
-    pub word: &'static str,
+    /// The names of the word as screens print them; it is listed under the first.
+    pub names: Vec<&'static str>,
+    /// The meaning that the tables give to the word; empty where only enums give it one.
+    pub own: &'static str,
     /// The meaning of the word, and what to do about it where there is something to do.
-    pub meaning: &'static str,
+    pub meaning: String,
 }
 
 /// Finds a word, however it is written: case, `-`, `_` and blanks do not matter.
-pub fn find(text: &str) -> Option<WordEntry> {
-    let folded = |text: &str| text.trim().to_lowercase().replace(['_', '-'], " ");
+pub fn find(text: &str) -> Option<&'static WordEntry> {
     let wanted = folded(text);
-    all().find(|known| known.word.split('|').any(|word| folded(word) == wanted))
+    all()
+        .iter()
+        .find(|entry| entry.names.iter().any(|name| folded(name) == wanted))
 }
 
 /// All words, each under its first name.
-pub fn all() -> impl Iterator<Item = WordEntry> {
+pub fn all() -> &'static [WordEntry] {
+    static ALL: LazyLock<Vec<WordEntry>> = LazyLock::new(gather);
+    &ALL
+}
+
+fn folded(text: &str) -> String {
+    text.to_lowercase().replace(['_', '-', ' '], "")
+}
+
+/// The words of the tables, then those of enums that have no line there.
+fn gather() -> Vec<WordEntry> {
     let lines = TABLES.into_iter().flat_map(str::lines);
-    let words = lines.filter(|line| !line.starts_with('#'));
-    let words = words.filter_map(|line| line.split_once(": "));
-    let happenings = crate::report::events::HAPPENINGS.into_iter().flatten().copied();
-    words
-        .chain(happenings)
-        .map(|(word, meaning)| WordEntry { word, meaning })
+    let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let mut entries: Vec<WordEntry> = lines
+        .map(|line| {
+            let (names, own) = line.split_once(": ").unwrap_or((line, ""));
+            WordEntry::new(names.split('|').collect(), own)
+        })
+        .collect();
+    let mut places = HashMap::new();
+    for (place, entry) in entries.iter().enumerate() {
+        places.extend(entry.names.iter().map(|name| (folded(name), place)));
+    }
+    for (of, meanings) in ENUMS {
+        for (word, meaning) in meanings {
+            let place = *places.entry(folded(word)).or_insert(entries.len());
+            if place == entries.len() {
+                entries.push(WordEntry::new(vec![word], ""));
+            }
+            entries[place].add(of, meaning);
+        }
+    }
+    entries
 }
 
 impl WordEntry {
+    fn new(names: Vec<&'static str>, own: &'static str) -> Self {
+        let meaning = own.to_owned();
+        Self { names, own, meaning }
+    }
+
     /// The name that it is listed under.
     pub fn name(&self) -> &'static str {
-        self.word.split('|').next().unwrap_or_default()
+        self.names.first().copied().unwrap_or_default()
+    }
+
+    /// Adds the meaning that an enum gives to the word.
+    fn add(&mut self, of: &str, meaning: &str) {
+        let mut letters = meaning.chars();
+        let first = letters.next().map(|letter| letter.to_ascii_lowercase());
+        let meaning: String = first.into_iter().chain(letters).collect();
+        let gap = if self.meaning.is_empty() { "" } else { " " };
+        rules::append!(self.meaning, "{gap}{of}: {meaning}");
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::progress::Verb;
-    use rules::domain::OutcomeClass;
+    use rules::domain::{OutcomeClass, Purpose, Stage, TaskId};
 
-    /// A variant of an enum of words: `Done = "done"`.
-    fn worded(line: &str) -> Option<(&str, &str)> {
-        let (variant, word) = line.trim().split_once(" = \"")?;
-        let is_variant = variant.starts_with(char::is_uppercase);
-        is_variant.then_some((variant, word))
-    }
-
-    /// The words in the sources that decide what is printed: `Self::Done => "done"` or `Done = "done"`.
+    /// Words that are printed and no variants of an enum of [`ENUMS`].
     fn printed() -> Vec<String> {
-        let sources = [
-            include_str!("../../../crates/rules/src/domain/failure.rs"),
-            include_str!("../../../crates/rules/src/domain/lifecycle.rs"),
-            include_str!("../../../crates/rules/src/domain/verdict.rs"),
-            include_str!("../../../crates/rules/src/domain/intake.rs"),
-            include_str!("../../../crates/rules/src/domain/dead_letter.rs"),
-            include_str!("../../../crates/rules/src/domain/score.rs"),
-            include_str!("../../../crates/rules/src/domain/assumption.rs"),
-            include_str!("../../../crates/rules/src/engine/gate.rs"),
-            include_str!("../../../crates/rules/src/engine/deadline.rs"),
-            include_str!("../../../crates/rules/src/domain/answer.rs"),
-            include_str!("../../../crates/rules/src/domain/purpose.rs"),
-            include_str!("../../../crates/rules/src/plan/growth.rs"),
-            include_str!("../documents/run.rs"),
-            include_str!("../documents/waits.rs"),
-        ];
         let outcomes = OutcomeClass::BY_PRECEDENCE.into_iter();
-        let mut words: Vec<String> = outcomes
-            .flat_map(|class| [class.as_str().to_owned(), class.exit_code().to_string()])
-            .collect();
-        for line in sources.iter().flat_map(|source| source.lines()) {
-            let line = line.trim_end_matches(',');
-            let Some((_, word)) = line.split_once("=> \"").or_else(|| worded(line)) else {
-                continue;
-            };
-            let word = word.trim_end_matches('"');
-            // A sentence, a format or a status of HTTP is no word.
-            if word
-                .bytes()
-                .all(|byte| byte.is_ascii_lowercase() || b"_-".contains(&byte))
-            {
-                words.push(word.to_owned());
-            }
-        }
-        words
+        let outcomes = outcomes.flat_map(|class| [class.as_str().to_owned(), class.exit_code().to_string()]);
+        let stages = [
+            Stage::Outcome,
+            Stage::Preflight,
+            Stage::Finish,
+            Stage::Checks,
+            Stage::Judge,
+            Stage::Verification,
+            Stage::Stages,
+            Stage::RedTeam,
+            Stage::Vision,
+            Stage::Proof,
+            Stage::Merge,
+            Stage::Audit,
+        ];
+        let round = 1;
+        let purposes = [
+            Purpose::Confirm,
+            Purpose::Answer,
+            Purpose::Grade { round },
+            Purpose::Decompose { round },
+            Purpose::Resolve {
+                dependency: TaskId(0),
+            },
+            Purpose::Approve {
+                number: 1,
+                approver: 0,
+            },
+        ];
+        // What becomes of criteria, deadlines, checkpoints and delays.
+        let others = [
+            "unchecked",
+            "partial",
+            "violated",
+            "met",
+            "warning",
+            "running",
+            "waiting",
+            "reached",
+        ];
+        let others = others
+            .into_iter()
+            .chain(stages.map(Stage::as_str))
+            .chain(purposes.map(Purpose::as_str));
+        outcomes.chain(others.map(str::to_owned)).collect()
     }
 
     /// Words in capitals on the recorded screens of this crate, as far as they are ours: verbs and heads of columns.
@@ -143,7 +241,7 @@ mod tests {
             })
             .collect();
         codes.dedup();
-        let told = find("also").expect("it is a word of a screen").meaning;
+        let told = &find("also").expect("it is a word of a screen").meaning;
         let order = format!("Most severe first: {}.", codes.join(", "));
         assert!(told.ends_with(&order), "{told} {order}");
     }
@@ -151,15 +249,10 @@ mod tests {
     #[test]
     fn every_word_that_screens_print_is_explained() {
         let (words, capitals) = (printed(), capitals());
-        assert!(
-            words.len() > 130 && capitals.len() > 100,
-            "{words:?} {capitals:?}"
-        );
-        let verbs = Verb::ALL.iter().map(|verb| verb.as_str().to_owned());
+        assert!(words.len() > 40 && capitals.len() > 100, "{words:?} {capitals:?}");
         let mut missing: Vec<String> = words
             .into_iter()
             .chain(capitals)
-            .chain(verbs)
             .filter(|word| find(word).is_none())
             .collect();
         missing.sort_unstable();
@@ -168,19 +261,40 @@ mod tests {
     }
 
     #[test]
-    fn every_line_of_the_tables_is_a_word_or_a_comment() {
-        let mut lines = TABLES.into_iter().flat_map(str::lines);
-        let is_read = |line: &str| line.is_empty() || line.starts_with('#') || line.contains(": ");
-        assert_eq!(lines.find(|line| !is_read(line)), None);
+    fn no_word_stands_twice_and_all_have_a_meaning() {
+        let mut names: Vec<String> = all()
+            .iter()
+            .flat_map(|entry| &entry.names)
+            .map(|name| folded(name))
+            .collect();
+        let total = names.len();
+        names.sort_unstable();
+        let twice: Vec<_> = names.windows(2).filter(|pair| pair[0] == pair[1]).collect();
+        // Spellings of one word are names of one entry.
+        let spellings = |entry: &WordEntry| {
+            let mut names: Vec<String> = entry.names.iter().map(|name| folded(name)).collect();
+            names.sort_unstable();
+            names.dedup();
+            names.len()
+        };
+        let words: usize = all().iter().map(spellings).sum();
+        assert_eq!(twice.len(), total - words, "{twice:?}");
+        let is_told = |entry: &&WordEntry| entry.meaning.len() > 15 && entry.meaning.ends_with('.');
+        let untold: Vec<_> = all().iter().filter(|entry| !is_told(entry)).collect();
+        assert_eq!(untold, Vec::<&WordEntry>::new());
     }
 
     #[test]
-    fn no_word_stands_twice_and_all_have_a_meaning() {
-        let mut names: Vec<&str> = all().flat_map(|word| word.word.split('|')).collect();
-        let total = names.len();
-        names.sort_unstable();
-        names.dedup();
-        assert_eq!(names.len(), total);
-        assert!(all().all(|word| word.meaning.len() > 15 && word.meaning.ends_with('.')));
+    fn a_word_of_several_enums_has_the_meaning_of_each() {
+        let word = find("passed").expect("it is a word of a screen");
+        assert!(word.meaning.contains("As a verdict: what was judged"), "{word:?}");
+        assert!(
+            word.meaning
+                .contains("Of a gate: the condition of the gate holds."),
+            "{word:?}"
+        );
+        let variants = ENUMS.iter().flat_map(|(_, meanings)| *meanings);
+        let silent: Vec<_> = variants.filter(|(_, meaning)| !meaning.ends_with('.')).collect();
+        assert_eq!(silent, Vec::<&(&str, &str)>::new());
     }
 }

@@ -1,10 +1,11 @@
-//! Codes of diagnostics, exit codes, events: pages of the tables that `quorum explain` prints.
+//! Codes of diagnostics, exit codes, events, words: pages of the tables that `quorum explain` prints.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use quorum::words::{self, WordEntry};
-use rules::domain::OutcomeClass;
+use regex::{Captures, Regex};
+use rules::domain::{FailureMode, OutcomeClass};
 use rules::mission::Code;
 
 use crate::support::pages::Page;
@@ -14,6 +15,7 @@ use super::{current, page_with, table};
 const DIAGNOSTICS: &str = "docs/reference/diagnostics.md";
 const EXIT_CODES: &str = "docs/reference/exit-codes.md";
 const EVENTS: &str = "docs/reference/events.md";
+const GLOSSARY: &str = "docs/reference/glossary.md";
 
 #[test]
 fn the_page_of_diagnostics_has_every_code() {
@@ -50,7 +52,7 @@ fn outcomes() -> String {
         let code = class.exit_code().to_string();
         let word = words::find(&code).unwrap_or_else(|| panic!("nobody explains exit {code}"));
         // "Exit 3: " goes without saying here.
-        let (_, meaning) = word.meaning.split_once(": ").unwrap_or(("", word.meaning));
+        let (_, meaning) = word.own.split_once(": ").unwrap_or(("", word.own));
         let allow = if class.may_be_allowed() { "yes" } else { "" };
         let name = format!("`{}`", class.as_str());
         [code, name, meaning.to_owned(), allow.to_owned()]
@@ -67,7 +69,7 @@ fn precedence() -> String {
 /// program.
 #[test]
 fn the_page_of_events_has_every_event() {
-    let all: Vec<(WordEntry, Vec<&str>)> = words::all().map(|word| (word, events_of(&word))).collect();
+    let all: Vec<(&WordEntry, Vec<&str>)> = words::all().iter().map(|word| (word, events_of(word))).collect();
     let page = Page::read(EVENTS);
     let (by_hand, _) = page.text.split_once("<!-- generated: ").expect("a part is generated");
     let (_, stable) = by_hand.split_once("## Stable events").expect("the page says what is stable");
@@ -84,7 +86,7 @@ fn the_page_of_events_has_every_event() {
     let rows = all.iter().filter_map(|(word, events)| {
         let names: Vec<String> =
             events.iter().filter(|name| !stable.contains(*name)).map(|name| format!("`{name}`")).collect();
-        (!names.is_empty()).then(|| [names.join(", "), word.meaning.to_owned()])
+        (!names.is_empty()).then(|| [names.join(", "), word.meaning.clone()])
     });
     let made = table(["event", "meaning"], rows);
     let page = page_with(EVENTS, |name| match name {
@@ -97,5 +99,25 @@ fn the_page_of_events_has_every_event() {
 /// The names of a word that are those of events.
 fn events_of(word: &WordEntry) -> Vec<&'static str> {
     let is_event = |name: &&str| name.contains(':') || name.starts_with("task.");
-    word.word.split('|').filter(is_event).collect()
+    word.names.iter().copied().filter(is_event).collect()
+}
+
+/// Which words the glossary has, and in which order, stands in the page by hand; what they mean comes from the program.
+#[test]
+fn the_glossary_says_of_each_word_what_explain_says() {
+    let page = page_with(GLOSSARY, |name| match name {
+        "failure modes" => {
+            let rows = FailureMode::MEANINGS.map(|(word, meaning)| [format!("`{word}`"), meaning.to_owned()]);
+            table(["mode", "meaning"], rows)
+        }
+        name => panic!("{GLOSSARY} has a part '{name}' that nobody makes"),
+    });
+    let entry = Regex::new(r"(?m)^\*\*([^*]+)\*\*([^–\n]*)– (?:.+\n)+").expect("it is well formed");
+    assert!(entry.find_iter(&page).count() > 80, "{page}");
+    let page = entry.replace_all(&page, |found: &Captures<'_>| {
+        let (word, more) = (&found[1], &found[2]);
+        let known = words::find(word).unwrap_or_else(|| panic!("explain does not know '{word}'"));
+        format!("**{word}**{more}– {}\n", known.meaning)
+    });
+    current(GLOSSARY, &page);
 }

@@ -5,12 +5,13 @@ use serde::{Deserialize, Serialize};
 worded! {
     /// An assumption of the prompt that does not hold any more, as an agent says.
     pub enum Assumption {
-        /// The files or facts to begin with are others than the prompt says, or the agent cannot go on for a
-        /// reason of its own.
+        /// An agent reports that what its task began from has changed. A person decides: `quorum approve ID` lets it
+        /// go on.
         PreconditionChanged = "precondition_changed",
-        /// The acceptance criteria contradict each other.
+        /// An agent reports that the criteria of its task contradict each other. Correct the mission, or let it go
+        /// on with `quorum approve ID`.
         CriteriaConflict = "criteria_conflict",
-        /// The work builds on something that is not there.
+        /// An agent reports that what its task depends on is not right. `quorum resume --redo TASK` does that again.
         DependencyFailed = "dependency_failed",
     }
 }

@@ -56,13 +56,13 @@ pub struct DeadLetter {
 worded! {
     /// Where a dead letter stands.
     pub enum LetterStatus {
-        /// The letter waits.
+        /// Nobody has looked at the operation.
         Pending = "pending",
-        /// The operation is being tried again.
+        /// The operation is tried again (`quorum dlq`).
         Retrying = "retrying",
-        /// The operation was done after all, or a person has dealt with it.
+        /// The operation was done after all, or a person closed the letter.
         Resolved = "resolved",
-        /// The operation will not be done.
+        /// The operation was given up after its last retry.
         Abandoned = "abandoned",
     }
 }

@@ -23,29 +23,31 @@ impl ShellFailure {
 worded! {
     /// The cause of a failure. Read from exit status, HTTP status and structured errors, never from prose.
     pub enum FailureClass {
-        /// Killed by our timer, or 408 / 504.
+        /// The turn, or a request to its provider, took longer than it may. A request is repeated within bounds.
         Timeout = "timeout",
-        /// The provider allows no more requests now (HTTP 429).
+        /// The provider asked for a pause. Requests are repeated within bounds.
         RateLimited = "rate_limited",
-        /// 5xx except 504, 529, connection reset.
+        /// The provider or the connection failed in a way that may pass. The request is repeated within bounds.
         ProviderTransient = "provider_transient",
-        /// A subscription's limit that resets at a moment: no failure, but a reason to wait.
+        /// A usage limit of a subscription that resets at a moment: the task waits for it without a slot, at most
+        /// `maxWindowWait`.
         UsageWindow = "usage_window",
-        /// The request is longer than the model takes.
+        /// The prompt is longer than the model takes. Use a model with a larger context, or smaller tasks.
         ContextTooLong = "context_too_long",
-        /// 402, or quota exhausted.
+        /// The account has no money or quota left. Nothing resets by itself.
         ProviderSpendLimit = "provider_spend_limit",
-        /// 401 or 403 from the provider; what the agent needs, such as its program or its key, is not there.
+        /// The key is missing, wrong or not allowed. `quorum doctor` checks the keys.
         ProviderAuth = "provider_auth",
-        /// A tool call was blocked by policy.
+        /// A rule forbids it: the provider's, or one of quorum's (a judge that is not independent).
         PolicyBlocked = "policy_blocked",
-        /// A tool call was malformed.
+        /// A model called a tool in a way that cannot be carried out.
         InvalidToolArgs = "invalid_tool_args",
-        /// A declared path does not exist.
+        /// A path that the work needs is not there.
         MissingTargetPath = "missing_target_path",
-        /// A person must allow the call.
+        /// The agent may not do what it was asked to do. Allow it in the agent's configuration, or ask for something
+        /// else.
         PermissionRequired = "permission_required",
-        /// The failure is of no other class.
+        /// It has no known cause. It is tried again within the attempts.
         Unknown = "unknown",
     }
 }
@@ -99,27 +101,32 @@ impl FailureClass {
 worded! {
     /// How a failed task failed (semantics, section 5).
     pub enum FailureMode {
-        /// The agent or its provider failed.
+        /// The agent failed in a way that has no mode of its own, such as an exit code. `quorum logs TASK --stderr`
+        /// shows what it wrote.
         Error = "error",
-        /// Killed by a timer.
+        /// The turn took longer than it may (`maxDuration`, `taskTimeout`) or was silent for too long, and was
+        /// ended.
         Timeout = "timeout",
-        /// Out of rate or money.
+        /// The provider refused for reasons of quota. Try again later or with another model.
         RateLimit = "rate-limit",
-        /// Judged, and not good enough.
+        /// The work was judged, is not good enough, and no attempt is left. `quorum show TASK` has the findings.
         Quality = "quality",
-        /// The agent did nothing.
+        /// The agent did nothing that can be seen: no output, or target files are missing.
         Hollow = "hollow",
-        /// A dependency failed.
+        /// A task that it depends on failed, so it never ran. Repair that one and `quorum resume --retry-failed`.
         Cascade = "cascade",
-        /// A person said no.
+        /// A person or an approver refused the work.
         Rejected = "rejected",
-        /// A person called the task off.
+        /// A person ended the work or denied a tool call, and what depends on it is skipped.
         Cancelled = "cancelled",
-        /// A protected path was changed.
+        /// A file that no agent may change was changed, such as tests, scripts that judge, settings or the mission.
+        /// Restore it; a task that is meant to write such a file lists it in `targetFiles`.
         Protected = "protected",
-        /// The deadline of the task passed and the policy is to fail.
+        /// The deadline was missed, and `violationAction: fail` ends the work.
         Deadline = "deadline",
-        /// The evidence that the task was accepted for does not stand any more.
+        /// Accepted work does not stand any more: another task overwrote or removed its files, or its check fails
+        /// now. It is done again in one attempt of kind fix, at most twice, and as long as the session has made
+        /// fewer than three audits; else it fails, and `quorum resume --redo TASK` does it again.
         Regressed = "regressed",
     }
 }

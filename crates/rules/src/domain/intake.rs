@@ -3,17 +3,18 @@
 worded! {
     /// The state of a request.
     pub enum RequestStatus {
-        /// Somebody asked for the work.
+        /// The request was handed in (`quorum request`) and nobody has looked at it.
         Submitted = "submitted",
-        /// The way in which the request is looked at is being decided.
+        /// Somebody decides whether it is wanted. `quorum request approve ID` makes it a task, `quorum request
+        /// reject ID` refuses it.
         Triaging = "triaging",
         /// The request is being made into a task.
         Scoping = "scoping",
-        /// The task is to be created.
+        /// The request may become a task.
         Approved = "approved",
-        /// A run has the task. Final.
+        /// The task that does it is part of a run.
         TaskCreated = "task_created",
-        /// The request was called off, or refused with a reason. Final.
+        /// A person withdrew it, or it was refused with a reason.
         Cancelled = "cancelled",
     }
 }

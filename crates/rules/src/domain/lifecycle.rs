@@ -4,20 +4,22 @@ worded! {
     /// The seven states of a task.
     #[derive(PartialOrd, Ord, Default)]
     pub enum Status {
-        /// Waiting for dependencies, gates or a slot.
+        /// Not begun; it waits for dependencies, gates, holds or a free slot. The note in `quorum status` says for
+        /// what.
         #[default]
         Pending = "pending",
-        /// Waiting for a person.
+        /// A person must decide before the task goes on. `quorum inbox` lists the id; `quorum approve ID` or `quorum
+        /// reject ID --reason TEXT` answers.
         AwaitingApproval = "awaiting_approval",
-        /// An agent is chosen and about to start.
+        /// The task has a slot, and its agent is about to start.
         Assigned = "assigned",
-        /// An agent is working.
+        /// The agent of the task works. `quorum logs TASK -f` follows its output.
         InProgress = "in_progress",
-        /// The work is being judged.
+        /// The work is judged: checks, reviewers, verification, further stages.
         Review = "review",
-        /// The work is accepted.
+        /// Accepted. The flag says how: clean, relaxed, unreviewed, unverified, degraded, below-threshold.
         Done = "done",
-        /// The task failed for good.
+        /// Not accepted in any attempt, or ended by a rule; the failure mode says how, and `quorum show TASK` why.
         Failed = "failed",
     }
 }
@@ -45,15 +47,15 @@ impl Status {
 worded! {
     /// The activity inside `assigned`, `in_progress` and `review`.
     pub enum Phase {
-        /// First run or retry.
+        /// The agent works in a first attempt or in one from the beginning.
         Execution = "execution",
-        /// The work is being judged.
+        /// The work is judged.
         Review = "review",
-        /// Correcting what the review found.
+        /// The agent corrects what was found.
         Fix = "fix",
-        /// A question is being answered.
+        /// The agent asked something and works on with the answer.
         Clarification = "clarification",
-        /// The results of the checks before the work are looked at.
+        /// What the checks say before the first turn is looked at.
         Baseline = "baseline",
     }
 }
@@ -62,12 +64,13 @@ worded! {
     /// The kind of an attempt (section 1).
     #[derive(Default)]
     pub enum AttemptKind {
-        /// The first try.
+        /// The first one at a task, or one from the beginning after `--redo`.
         #[default]
         Execute = "execute",
-        /// The agent goes on in the same session where there is one, told what to correct.
+        /// One that corrects the work of the attempt before, with what was found (`maxFixAttempts`). Accepted work
+        /// that regressed gets one beside all limits.
         Fix = "fix",
-        /// A fresh session and prompt; files stay as they are.
+        /// One from the beginning, after fixes were used up or the agent failed (`maxRetries`).
         Retry = "retry",
     }
 }
@@ -86,17 +89,21 @@ worded! {
     /// How good a done task is: the last that applies (section 1).
     #[derive(PartialOrd, Ord)]
     pub enum QualityFlag {
-        /// Everything that was asked for passed.
+        /// Every check, review and stage that was asked for passed, or a person accepted the work.
         Clean = "clean",
-        /// Passed only with a foundation task's relief, or when a check ran again.
+        /// Passed under the lower bar of a foundation task, which three others or more depend on, or with a flaky
+        /// check that passed when it ran again.
         Relaxed = "relaxed",
-        /// Nobody judged the work.
+        /// Accepted without any judgement: nobody asked for one, nobody may judge, or reviews are switched off. Give
+        /// the task `expectations` or a reviewer; with `--strict` it is exit 6.
         Unreviewed = "unreviewed",
-        /// A finish gate was forced or a judge breaker was open.
+        /// Accepted, though a part of the evidence is missing: its finish gate was not met, it has changed since, or
+        /// the judge breaker was open. Exit 5. `quorum resume --redo TASK` does it again.
         Unverified = "unverified",
-        /// Accepted on partial artifacts.
+        /// Accepted after the last attempt because at least half of its target files exist (`onExhausted: degrade`),
+        /// or without a dependency that failed. Exit 5.
         Degraded = "degraded",
-        /// Accepted below the bar.
+        /// The work did not reach its bar in any attempt and was accepted all the same.
         BelowThreshold = "below-threshold",
     }
 }
@@ -111,21 +118,25 @@ impl QualityFlag {
 worded! {
     /// Why a task waits for a person (section 5), or what stands behind a checkpoint or a delay does not start (section 14).
     pub enum WaitingReason {
-        /// `requiresApproval` or an approval gate.
+        /// Somebody must agree before the task starts (`requiresApproval`, an approval gate, autonomy): `quorum
+        /// approve ID` or `quorum reject ID --reason TEXT`.
         Approval = "approval",
-        /// Acting again needs a person's word.
+        /// Running the task twice does harm (`sideEffects`), so only a person may let its agent act again: `quorum
+        /// approve ID`.
         SideEffects = "side-effects",
         /// A person must decide about the work.
         Refer = "refer",
-        /// The agent asked something.
+        /// The agent asked something: `quorum answer ID TEXT` answers it.
         Question = "question",
-        /// A tool call in mid-execution needs approval.
+        /// The agent asked for a permission that only a person gives: `quorum approve ID` or `quorum reject ID
+        /// --reason TEXT`.
         Auth = "auth",
-        /// Escalated to the operator.
+        /// The agent reports that what it was told does not hold, and a person must look at it; `quorum approve ID`
+        /// lets it go on.
         Operator = "operator",
-        /// A checkpoint is reached: a person decides whether the run goes on behind it.
+        /// The run waits for a person: `quorum approve ID` continues.
         Checkpoint = "checkpoint",
-        /// A delay runs: its moment ends it, and nobody is asked.
+        /// The run waits for a moment. Nobody has to act.
         Delay = "delay",
     }
 }
@@ -135,9 +146,9 @@ worded! {
     pub enum BeforeWork {
         /// The check failed.
         Red = "red",
-        /// The check passed.
+        /// The check passed, so it guards what was there.
         Green = "green",
-        /// The result could not be told.
+        /// Whether the check passes could not be told.
         Unknown = "unknown",
     }
 }

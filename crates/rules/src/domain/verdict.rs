@@ -10,15 +10,16 @@ use super::Points;
 worded! {
     /// The verdict of a stage of judging.
     pub enum Verdict {
-        /// The work is good enough.
+        /// What was judged is as it must be.
         Pass = "pass",
-        /// The work is not good enough.
+        /// The work is not as it must be, and goes back as long as attempts are left.
         Fail = "fail",
-        /// A person must decide.
+        /// Nobody could decide safely, so a person must: `quorum approve ID` accepts the work, `quorum reject ID
+        /// --reason TEXT` sends it back.
         Refer = "refer",
-        /// The stage does not apply.
+        /// The stage did not apply.
         Skip = "skip",
-        /// The judge itself failed. Never a pass and never a low score.
+        /// A judge or stage failed. That says nothing about the work; `quorum resume` asks again.
         Fault = "fault",
     }
 }
@@ -26,53 +27,62 @@ worded! {
 worded! {
     /// Why a verdict is what it is.
     pub enum Cause {
-        /// The agent's run itself failed.
+        /// The agent itself failed: it crashed, timed out, or its provider refused it.
         Outcome = "outcome",
-        /// Declared files are missing or empty.
+        /// Declared target files are missing or empty. The work went back before any review.
         Artifact = "artifact",
-        /// A cheap check before any judge.
+        /// There is no sign of work.
         Preflight = "preflight",
-        /// A declared check failed.
+        /// A check failed; its output is shown.
         Checks = "checks",
         /// The score is below the bar.
         Score = "score",
-        /// No score could be read from the reviewer's reply.
+        /// No score could be read from a judge's reply, twice. `quorum show TASK` has the reply; the page of agents
+        /// says what a judge must print.
         Unparsed = "unparsed",
-        /// The judge could not be reached or failed.
+        /// A judge could not be asked or failed. `quorum resume` asks again.
         GateError = "gate-error",
-        /// The judge was not sure enough.
+        /// The judges were less sure than `minConfidence` or `referBelow` asks for, or the score lies where labelled
+        /// work (`calibration`) says that verdicts are often wrong, so a person decides.
         Confidence = "confidence",
-        /// A required criterion failed.
+        /// A criterion that must be met is not, whatever the score.
         RequiredCriterion = "required-criterion",
-        /// Nobody eligible could judge.
+        /// A review was asked for, and nobody who may judge the work is there. Add an agent with `role: reviewer`
+        /// that is independent of the author.
         NoReviewer = "no-reviewer",
-        /// A person was named as its reviewer.
+        /// A person decided.
         Person = "person",
         /// A person sent the work back.
         Rejected = "rejected",
-        /// A protected file was changed.
+        /// A file that no agent may change was changed.
         Protected = "protected",
-        /// The attempts are used up, and a person decides what becomes of the work.
+        /// No attempt is left. `onExhausted` says what follows.
         Exhausted = "exhausted",
-        /// A finish gate was not shown to be met, and the worker was told often enough.
+        /// What must hold before the work counts as finished (`verify`) was not shown to hold.
         Unmet = "unmet",
-        /// Too many rejections in a row: the work of this model is not judged any more in its wave.
+        /// So much work of this model was rejected in a row that it is not judged any more in this wave
+        /// (`judgeBreaker`). What it does is unverified.
         Breaker = "breaker",
-        /// One of the mission's own stages says so.
+        /// A stage of the mission's own rejected the work.
         Stage = "stage",
         /// The red team found something that blocks.
         RedTeam = "red-team",
         /// Screenshots show something that blocks.
         Vision = "vision",
-        /// The files under judgement changed while they were judged, and once more when they were judged again.
+        /// The files changed while they were judged, and once more when they were judged again. Let nothing else
+        /// write to the workspace.
         Unstable = "unstable",
-        /// A file is not what it was when the work was accepted.
+        /// A file is not what it was when the work was judged or accepted, so it is judged again.
         Changed = "changed",
-        /// The work cannot be merged as it is with work that was accepted meanwhile, or not at all.
+        /// Others changed the same lines, or a check fails on both together, or git cannot take the work.
         Merge = "merge",
-        /// Every check was green before the work began, so that none of them shows that it was done.
+        /// Every check was green before the work began, so that none of them shows that it was done, and nobody
+        /// judged it. It is `unreviewed`, with `proof: required` `unverified`. Add a check that fails now, write
+        /// `before: green` where it only guards, or let somebody judge.
         Vacuous = "vacuous",
-        /// Tests that were there fail on the work as they were, or nobody can tell, and it changed them.
+        /// The work changed or removed tests that were there, and as they were they fail on it, or nobody can tell.
+        /// Where nobody judges it, it goes back once, and is `unverified` then. Where it is meant: `mayChangeTests:
+        /// true` on the task, or the files in its `targetFiles`.
         TestsChanged = "tests-changed",
     }
 }
@@ -142,15 +152,15 @@ worded! {
     /// How bad a finding is.
     #[derive(PartialOrd, Ord)]
     pub enum Severity {
-        /// The finding is for the record.
+        /// For the record, not a fault.
         Info = "info",
-        /// The finding is minor.
+        /// A small fault.
         Low = "low",
-        /// The problem should be corrected.
+        /// A fault that should be corrected.
         Medium = "medium",
-        /// The problem must be corrected.
+        /// A serious fault. Always shown, also in accepted work.
         High = "high",
-        /// Makes the work unusable.
+        /// Must not be accepted. Always shown.
         Critical = "critical",
     }
 }

@@ -238,13 +238,13 @@ pub fn add_known(total: &mut Option<u64>, part: Option<u64>) {
 worded! {
     /// The way around a dependency that failed.
     pub enum Way {
-        /// Enough of the dependency's files are there.
+        /// Enough of the files that it declared are there.
         Artifacts = "artifacts" as "a",
-        /// Enough of the other dependencies are done.
+        /// Enough of its other dependencies are done.
         Partial = "partial" as "p",
-        /// The orchestrator said how to do without.
+        /// Nothing of it is taken: the task does itself what is needed.
         Absorb = "absorb" as "b",
-        /// The orchestrator has it tried again.
+        /// The dependency is tried again.
         Retry = "retry" as "r",
     }
 }

@@ -14,13 +14,13 @@ worded! {
     pub enum GateStanding {
         /// The run does not evaluate it: `--only` or the verdict of a verification left its tasks out.
         NotTaken = "notTaken",
-        /// The tasks of the gate have not ended.
+        /// Tasks before it have not ended.
         Waiting = "waiting",
-        /// The tasks that the gate blocks may start.
+        /// The condition of the gate holds.
         Passed = "passed",
-        /// The tasks that the gate blocks may not start.
+        /// The condition of the gate does not hold.
         Failed = "failed",
-        /// The gate failed, and a person let it pass.
+        /// It failed, and a person let it pass with `quorum gate NAME --override`, on record with name and reason.
         Overridden = "overridden",
     }
 }

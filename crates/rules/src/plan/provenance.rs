@@ -10,11 +10,11 @@ use crate::domain::{Digest, TaskId};
 worded! {
     /// Why a task is there that the mission does not have.
     pub enum Origin {
-        /// The agent of the source delegated the task.
+        /// An agent asked for it while it worked on another one. It is judged like every other.
         Delegated = "delegated",
-        /// The source of the task failed, and the task is to mend that.
+        /// It is made to repair another one that failed (`onExhausted: fixup`).
         Fixup = "fixup",
-        /// A request from outside was approved.
+        /// Somebody asked for it with `quorum request`.
         Request = "request",
     }
 }

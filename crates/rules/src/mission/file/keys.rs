@@ -454,11 +454,11 @@ impl<T: Value> Value<T> for Later {
 /// An enum that is read from one of a fixed list of words, each beside its variant; a `worded!` enum whose words have
 /// another order; `of` a type that has words for other readers beside these.
 macro_rules! words {
-    ($(#[$meta:meta])* $seen:vis enum $type:ident: $expects:literal { $($(#[$of:meta])* $value:ident = $word:literal,)+ }) => {
+    ($(#[$meta:meta])* $seen:vis enum $type:ident: $expects:literal { $($(#[doc = $doc:literal])* $(#[default] $default:vis)? $value:ident = $word:literal,)+ }) => {
         worded! {
             $(#[$meta])*
             $seen enum $type {
-                $($(#[$of])* $value = $word,)+
+                $($(#[doc = $doc])* $(#[default] $default)? $value = $word,)+
             }
         }
 

@@ -60,17 +60,17 @@ impl Around {
 words! {
     /// An entry around a turn.
     pub enum AgentMiddleware: "an agent middleware" {
-        /// A turn that a crash left behind is taken over, or begun anew; without it its attempt has failed.
+        /// A turn that a crash left behind is taken over or begun anew; without it its attempt has failed.
         CheckpointResume = "checkpoint_resume",
-        /// The digest of a task's text is on record, and handed-down work that differs from its digest is told.
+        /// The digest of each task's text is on record, and delegated work that differs from its digest is told.
         DelegationChainHash = "delegation_chain_hash",
-        /// Words that speak with authority are counted, and the agent is told to weigh what they say.
+        /// Words of authority in a prompt are counted, and the agent is told to weigh them.
         AuthorityDeference = "authority_deference",
         /// Control characters are kept from prompts and from what tools give back.
         SanitizeMessage = "sanitize_message",
         /// A model's tools refuse to write protected paths and to run destructive commands.
         SecurityInterceptor = "security_interceptor",
-        /// A model gets no tool that is denied.
+        /// A model gets no tool that is denied to it.
         PolicyGate = "policy_gate",
         /// A person is asked about each call of a tool with the policy `ask`.
         ApprovalGate = "approval_gate",
@@ -78,9 +78,9 @@ words! {
         AssumptionViolation = "assumption_violation",
         /// Failures are told apart by their class; without it each is `unknown`.
         Classification = "classification",
-        /// The usage of each turn is recorded; without this entry nobody knows it.
+        /// What a turn used is on record; without it nobody knows, and a cost ceiling ends the run.
         CostRecording = "cost_recording",
-        /// Work that is about something else than its criteria is warned about.
+        /// Work that has few words in common with what was asked is warned about. Only where a chain names it.
         SemanticDrift = "semantic_drift",
     }
 }
@@ -203,18 +203,22 @@ impl AgentChain {
 words! {
     /// An entry around the work on the whole graph.
     pub enum CoordinationMiddleware: "a coordination middleware" {
-        /// Criteria that say nothing are found before any work starts.
+        /// Criteria that say nothing are told before any work starts.
         ClarificationGate = "clarification_gate",
         /// The plan is written down before each wave.
         TaskLedger = "task_ledger",
-        /// A person agrees to the plan where agents decide little alone (`autonomy` locked or supervised).
+        /// Under `autonomy: locked` or `supervised` a plan of two tasks or more waits here for a person: `quorum
+        /// approve ID` starts it, `quorum reject ID --reason TEXT` fails its tasks. A chain
+        /// `settings.middleware.coordination` without it asks nobody.
         PlanReviewGate = "plan_review_gate",
         /// The result of each wave is written down; after three in a row without any, no agent is asked for
         /// another way.
         ProgressLedger = "progress_ledger",
-        /// Where work has failed that other work needs, the orchestrator is asked for another way.
+        /// Where work has failed that other work needs, the orchestrator is asked for another way, as
+        /// `onDependencyFailed: [resolve]` says.
         CoordinationReplan = "coordination_replan",
-        /// Words of authority are counted in what goes back to whoever delegated work.
+        /// Words that speak with authority are counted in the result of a delegated task before its delegator sees
+        /// it (`authority:cues`, `in: result`).
         AuthorityDeferenceCoordination = "authority_deference_coordination",
     }
 }
