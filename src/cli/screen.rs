@@ -328,9 +328,13 @@ impl Screen {
     /// Prints a page; nothing where stdout carries a document.
     pub fn page(&self, page: &impl Page) {
         if !self.is_json() {
-            let text = page.human(&self.out());
-            self.print(|out| out.write_all(text.map_err(io::Error::other)?.as_bytes()));
+            self.drawn(page.human(&self.out()));
         }
+    }
+
+    /// Prints what a template drew.
+    pub fn drawn(&self, text: Result<String, minijinja::Error>) {
+        self.print(|out| out.write_all(text.map_err(io::Error::other)?.as_bytes()));
     }
 
     /// Prints a page on stderr; nothing where stdout carries a document.

@@ -622,7 +622,7 @@ pub fn eventful() -> Mission {
         .task("implement-api", &[0])
         .check("cargo test")
         .panel()
-        .task("write the manual \u{1b}[31mquickly\n", &[])
+        .task("write the manual\n\u{1b}[31mquickly", &[])
         .task("translate", &[])
         .unreviewed()
         .task(

@@ -46,7 +46,7 @@ pub fn status(arguments: &StatusArgs, screen: &Screen) -> Result<u8, Failure> {
     let (run, vouched) = vouched_run(&folder, arguments.of.id())?;
     let wants_more = screen.is_json() || arguments.watch || arguments.exit_code;
     if !wants_more && let Some((page, standing)) = status_page(&folder, &run, vouched) {
-        screen.result(&page.render(standing, Timestamp::now(), &screen.out()));
+        screen.drawn(page.render(standing, Timestamp::now(), &screen.out()));
         return Ok(0);
     }
     let mut recovered = show(&folder, &run, screen, false)?;
@@ -125,11 +125,12 @@ fn show(folder: &StateFolder, run: &RunFolder, screen: &Screen, again: bool) -> 
         screen.run(&document);
     } else {
         let lines = if again { lines_of_stdout() } else { None };
-        let mut text = table::status_within(&document, Timestamp::now(), &screen.out(), lines);
-        if again {
-            text = table::frame(&text, &screen.out());
-        }
-        screen.result(&text);
+        let text = table::status_within(&document, Timestamp::now(), &screen.out(), lines);
+        screen.drawn(if again {
+            text.map(|text| table::frame(&text, &screen.out()))
+        } else {
+            text
+        });
     }
     Ok(recovered)
 }

@@ -48,6 +48,10 @@ pub struct GateRow<'a> {
     #[serde(rename = "avgScore", serialize_with = "fields::score")]
     #[schemars(with = "Option<fields::ScoreShape>")]
     pub average: Option<Points>,
+    /// The mean score in points.
+    #[serde(skip_serializing_if = "fields::in_json", serialize_with = "fields::points")]
+    #[schemars(skip)]
+    pub points: Option<Points>,
     /// Why the gate failed, what should be known about its pass, or which tasks it waits for.
     pub reason: Option<Cow<'a, str>>,
 }
@@ -61,6 +65,7 @@ impl<'a> GateRow<'a> {
             name: &state.plan.gate(id).name,
             state: gate.standing,
             average: gate.avg,
+            points: gate.avg,
             reason: gate.reason,
         }
     }

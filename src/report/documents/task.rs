@@ -12,14 +12,11 @@ use super::reviews::ReviewRow;
 use super::run::Usage;
 use super::waits::{SlotWait, Wait};
 use super::{NOT_TAKEN, fields};
-use crate::report::{
-    folds::{
-        findings::FindingRow,
-        further_stages::at_work,
-        rank::{Rank, rank},
-        view::{AttemptView, FailureView, RunView},
-    },
-    screens::text::sanitize,
+use crate::report::folds::{
+    findings::FindingRow,
+    further_stages::at_work,
+    rank::{Rank, rank},
+    view::{AttemptView, FailureView, RunView},
 };
 use rules::{
     domain::{
@@ -316,7 +313,7 @@ impl<'a> TaskRow<'a> {
     /// Why the verdict of a verification left it out.
     pub fn not_taken_words(&self) -> String {
         match &self.left_out_by {
-            Some(by) => format!("not taken: '{}' took {}", sanitize(by.task), by.edge),
+            Some(by) => format!("not taken: '{}' took {}", by.task, by.edge),
             None => "not taken".to_owned(),
         }
     }
@@ -458,7 +455,7 @@ impl<'a> FailureRow<'a> {
 
     /// `timeout: killed after 30m`
     pub fn words(&self) -> String {
-        format!("{}: {}", self.mode.as_str(), sanitize(self.message))
+        format!("{}: {}", self.mode.as_str(), self.message)
     }
 }
 

@@ -10,7 +10,7 @@ use crate::report::{
     folds::view::RunView,
     screens::{
         style::Style,
-        text::{against_bar, sanitize, time_of_day},
+        text::{against_bar, time_of_day},
     },
     vocabulary::ids::{ApprovalId, RequestId},
 };
@@ -67,7 +67,7 @@ impl<'a> Wait<'a> {
     /// `<id>  <title>: <reason>: <message>`, or `<title>: window until 01:57: <message>` where a moment ends it, `<title>: <message>` where
     /// nobody knows which.
     pub fn line(&self) -> String {
-        let (title, message) = (sanitize(self.title()), sanitize(self.message));
+        let (title, message) = (self.title(), self.message);
         let until = self.expires.map(|until| time_of_day(until, self.since));
         match (&self.id, until) {
             (Some(id), _) => format!("{id}  {title}: {}: {message}", self.reason),
@@ -196,8 +196,7 @@ fn behind(state: &State, run: &RunId, of: HoldOwner) -> Vec<String> {
     };
     let tasks = own.into_iter().chain(before.iter().copied()).filter_map(task);
     let rows = tasks.chain(gates.into_iter().map(gate));
-    rows.map(|(name, known)| format!("{}: {known}", sanitize(name)))
-        .collect()
+    rows.map(|(name, known)| format!("{name}: {known}")).collect()
 }
 
 /// All that waits for a person: checkpoints, then tasks in their order.
@@ -286,14 +285,6 @@ impl<'a> HoldRow<'a> {
             },
             until: held.and_then(|hold| hold.expires).map(Timestamp::to_rfc3339),
         }
-    }
-
-    /// `delay night: running until 2026-11-22T06:00:00.000Z`
-    pub fn line(&self) -> String {
-        let what = self.duration_ms.map_or("checkpoint", |_| "delay");
-        let until = self.until.as_ref().map(|until| format!(" until {until}"));
-        let name = sanitize(self.name);
-        format!("{what} {name}: {}{}", self.state, until.unwrap_or_default())
     }
 }
 

@@ -11,10 +11,7 @@ use rules::{
 };
 
 use super::view::{FindingView, RunView};
-use crate::report::{
-    documents::TaskRow,
-    screens::text::{sanitize, sanitize_line},
-};
+use crate::report::documents::TaskRow;
 
 /// Findings of a failed task that a report shows; the rest is counted.
 pub const SHOWN: usize = 3;
@@ -85,11 +82,8 @@ impl<'a> FindingRow<'a> {
     fn words(&self, description: &str) -> String {
         let severity = self.severity.as_str();
         let open = if self.open { ", still open" } else { "" };
-        let said = sanitize(description);
-        match self.reviewer {
-            Some(who) => format!("[{severity}{open}] {said} ({})", sanitize(who)),
-            None => format!("[{severity}{open}] {said}"),
-        }
+        let by = self.reviewer.map_or_else(String::new, |who| format!(" ({who})"));
+        format!("[{severity}{open}] {description}{by}")
     }
 }
 
@@ -120,7 +114,5 @@ fn output(description: &str) -> Vec<String> {
     let output = description.lines().skip(1);
     let output: Vec<&str> = output.filter(|line| !line.trim().is_empty()).collect();
     let last = &output[output.len().saturating_sub(LINES)..];
-    last.iter()
-        .map(|line| format!("{OUTPUT}{}", sanitize_line(line)))
-        .collect()
+    last.iter().map(|line| format!("{OUTPUT}{line}")).collect()
 }

@@ -11,10 +11,7 @@ use super::further_stages::stage_words;
 use super::view::RunView;
 use crate::report::{
     documents::{FailureRow, TaskRow},
-    screens::{
-        style::Style,
-        text::{against_bar, sanitize},
-    },
+    screens::{style::Style, text::against_bar},
 };
 
 /// The group of a task in reports, by state and by how it was accepted.
@@ -125,7 +122,7 @@ fn standing_words(row: &TaskRow<'_>) -> String {
     let waiting = || {
         let waiting = row.waiting.as_ref();
         let waiting = waiting.filter(|waiting| waiting.id.is_some());
-        waiting.map(|waiting| format!("waits for {}: {}", waiting.reason, sanitize(waiting.message)))
+        waiting.map(|waiting| format!("waits for {}: {}", waiting.reason, waiting.message))
     };
     let score = || {
         let symbols = Style {
@@ -145,7 +142,7 @@ fn standing_words(row: &TaskRow<'_>) -> String {
         Rank::Indeterminate if row.is_faulted => {
             let mut faults = row.scrutiny().filter(|report| report.verdict == Verdict::Fault);
             let fault = faults.next().map(stage_words).unwrap_or_default();
-            format!("{} (--strict)", sanitize(&fault))
+            format!("{} (--strict)", fault)
         }
         Rank::Indeterminate => {
             waiting().unwrap_or_else(|| "no score could be read from the review".to_owned())
@@ -163,16 +160,12 @@ fn standing_words(row: &TaskRow<'_>) -> String {
             [] if row.standing == Status::Pending => "not started".to_owned(),
             [] => format!("not finished: {}", row.status),
             blockers => {
-                let blockers: Vec<_> = blockers.iter().map(|name| sanitize(name)).collect();
                 format!("blocked by {}", blockers.join(", "))
             }
         },
         Rank::NotSelected => "not selected (--only)".to_owned(),
         Rank::NotTaken => row.not_taken_words(),
-        Rank::Superseded => format!(
-            "superseded by '{}'",
-            sanitize(row.superseded_by.unwrap_or_default())
-        ),
+        Rank::Superseded => format!("superseded by '{}'", row.superseded_by.unwrap_or_default()),
         Rank::Unreviewed => row.shows_nothing.unwrap_or("nobody judged it").to_owned(),
         Rank::Reworked | Rank::Done => score().unwrap_or_default(),
     }

@@ -4,6 +4,7 @@
 use crate::report::{
     documents::RunDocument,
     folds::rank::{Rank, reason},
+    screens::text::sanitize,
 };
 
 /// Annotations of one kind that GitHub shows.
@@ -46,7 +47,12 @@ pub fn annotations(run: &RunDocument<'_>) -> String {
     for (kind, list) in [("error", errors), ("warning", warnings), ("notice", notices)] {
         let shown = if list.len() > MOST { MOST - 1 } else { list.len() };
         for (title, message) in &list[..shown] {
-            append_line!(text, "::{kind} title={}::{}", property(title), data(message));
+            append_line!(
+                text,
+                "::{kind} title={}::{}",
+                property(title),
+                data(&sanitize(message))
+            );
         }
         if shown < list.len() {
             append_line!(text, "::{kind} title=quorum::{} more", list.len() - shown);

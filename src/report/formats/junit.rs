@@ -27,7 +27,10 @@ use crate::report::{
         further_stages::{remarks, stage_words},
         rank::{Rank, reason},
     },
-    screens::{summary::outcome_words, text::criteria_words},
+    screens::{
+        summary::outcome_words,
+        text::{criteria_words, sanitize},
+    },
 };
 
 /// The XML of a run.
@@ -88,6 +91,11 @@ fn clean(text: &str) -> String {
     text.replace(['\u{fffe}', '\u{ffff}'], "")
 }
 
+/// Text of others on one line.
+fn line(text: &str) -> String {
+    clean(&sanitize(text))
+}
+
 fn moment(at: Timestamp) -> Option<DateTime<chrono::FixedOffset>> {
     let millis = i64::try_from(at.0).ok()?;
     DateTime::from_timestamp_millis(millis).map(|at| at.fixed_offset())
@@ -135,7 +143,7 @@ fn test_case(run: &RunDocument<'_>, task: &TaskRow<'_>) -> TestCase {
         property(report.stage.as_str(), &stage_words(report));
     }
     for found in &task.findings {
-        property("finding", &found.whole());
+        property("finding", &line(&found.whole()));
     }
     for remark in remarks(task.scrutiny()) {
         property("remark", &remark);
@@ -144,7 +152,7 @@ fn test_case(run: &RunDocument<'_>, task: &TaskRow<'_>) -> TestCase {
 }
 
 fn status(task: &TaskRow<'_>) -> TestCaseStatus {
-    let message = clean(&reason(task));
+    let message = line(&reason(task));
     let not_good = |kind, ty: &str| {
         let mut status = TestCaseStatus::non_success(kind);
         status.set_message(&message).set_type(ty);
@@ -175,7 +183,7 @@ fn status(task: &TaskRow<'_>) -> TestCaseStatus {
     let flaky = task.findings.iter().filter(|found| found.is_flaky());
     status.add_reruns(flaky.map(|found| {
         let mut rerun = TestRerun::new(NonSuccessKind::Failure);
-        rerun.set_type("flaky").set_message(clean(&found.whole()));
+        rerun.set_type("flaky").set_message(line(&found.whole()));
         rerun
     }));
     status

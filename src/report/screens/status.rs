@@ -2,20 +2,19 @@
 
 use comfy_table::presets::{ASCII_BORDERS_ONLY_CONDENSED, NOTHING, UTF8_BORDERS_ONLY};
 use comfy_table::{Cell, CellAlignment, Color, ColumnConstraint, ContentArrangement, Row, Table};
-
+use minijinja::value::{Serde, Value};
+use minijinja::{Error, context};
 use serde::{Deserialize, Serialize};
 
 use crate::runtime::Tail;
-use rules::{
-    domain::{Bar, Phase, Points, QualityFlag, RunId, Status, TaskId, Timestamp},
-    engine::GateStanding,
-};
+use rules::domain::{Bar, Phase, Points, QualityFlag, RunId, Status, TaskId, Timestamp};
 
-use super::style::{Role, Sheet, TextLayout};
+use super::style::TextLayout;
 use super::summary::{outcome_words, resumable_at};
+use super::templates::render;
 use super::text::{against_bar, elapsed, fit, sanitize};
 use crate::report::{
-    documents::{GateRow, RunDocument, RunState, SlotWait, TaskRow},
+    documents::{RunDocument, RunState, SlotWait, TaskRow},
     folds::{
         further_stages::stage_name,
         rank::{Rank, reason},
@@ -33,21 +32,36 @@ const ROOMY: usize = 96;
 const AGENT_WIDTH: usize = 16;
 const ROW_HEIGHT: usize = 3;
 
+const COLUMNS: [&str; 9] = [
+    "TASK",
+    "AGENT",
+    "STATUS",
+    "FLAG",
+    "SCORE",
+    "TRIES",
+    "STARTED (UTC)",
+    "TIME",
+    "NOTE",
+];
+
 /// The page in at most so many lines, as far as that can be: what is done and clean gives way first, then what has not begun.
 /// What failed, runs or waits stays.
+///
+/// # Errors
+/// When the template does not fit its values: our bug.
 pub fn status_within(
     run: &RunDocument<'_>,
     now: Timestamp,
     screen: &TextLayout,
     lines: Option<usize>,
-) -> String {
+) -> Result<String, Error> {
     let mut page = StatusPage::of(run);
-    let mut text = page.render(run.state, now, screen);
+    let mut text = page.render(run.state, now, screen)?;
     // The line in which the cursor then stands is one of them.
     while lines.is_some_and(|most| text.lines().count() >= most) && page.leave_one_out() {
-        text = page.render(run.state, now, screen);
+        text = page.render(run.state, now, screen)?;
     }
-    text
+    Ok(text)
 }
 
 /// A terminal with this page and nothing else: one frame of `--watch`.
@@ -75,45 +89,12 @@ pub struct StatusPage {
     /// The records since the page was made, which it does not show.
     #[serde(skip)]
     since: Option<Tail>,
-    above: Vec<StatusLine>,
     rows: Vec<TaskLine>,
     hidden: usize,
-    below: Vec<StatusLine>,
-    outcome: Option<String>,
     /// The end of the run's last session.
     finished: Option<Timestamp>,
-}
-
-/// A line above or below the tasks.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct StatusLine {
-    role: Option<Role>,
-    text: String,
-    /// Whether the line holds only while a session works on the run, or only while none does; `None` for
-    /// always.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    live: Option<bool>,
-}
-
-impl StatusLine {
-    fn new(role: Option<Role>, text: impl Into<String>) -> Self {
-        Self {
-            role,
-            text: text.into(),
-            live: None,
-        }
-    }
-
-    fn warn(text: impl Into<String>) -> Self {
-        Self::new(Some(Role::Warn), text)
-    }
-
-    fn while_live(self, live: bool) -> Self {
-        Self {
-            live: Some(live),
-            ..self
-        }
-    }
+    /// What stands above and below the tasks.
+    facts: Value,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -138,6 +119,8 @@ impl StatusPage {
     /// Makes the page of a run.
     pub fn of(run: &RunDocument<'_>) -> Self {
         let shown = run.tasks.news_first(ROWS);
+        let holds = run.checkpoints.iter().chain(&run.delays).take(ROWS);
+        let waits = run.asked().take(ROWS).chain(run.windows().take(ROWS));
         Self {
             run: run.run_id.cloned(),
             mission: run.mission.to_owned(),
@@ -149,15 +132,26 @@ impl StatusPage {
                 .collect(),
             more_at_work: 0,
             since: None,
-            above: above(run),
             hidden: run.counts.total.saturating_sub(shown.len()),
             rows: shown
                 .into_iter()
                 .map(|id| TaskLine::of(&run.tasks.row(id)))
                 .collect(),
-            below: below(run),
-            outcome: run.recorded.map(outcome_words),
             finished: run.finished_at,
+            facts: context! {
+                not_reviewed => run.not_reviewed(),
+                left_out => run.counts.left_out(),
+                counts => run.counts.words(),
+                gates => Serde(&run.gates),
+                holds => Serde(holds.collect::<Vec<_>>()),
+                waits => waits.map(|wait| wait.line()).collect::<Vec<_>>(),
+                resumes => resumable_at(run),
+                waits_until => run.waits_until.map(Timestamp::to_rfc3339),
+                unconfined => run.unconfined,
+                warnings => Serde(run.warnings.iter().take(ROWS).collect::<Vec<_>>()),
+                more_warnings => run.warnings.len().saturating_sub(ROWS),
+                outcome => run.recorded.map(outcome_words),
+            },
         }
     }
 
@@ -196,73 +190,78 @@ impl StatusPage {
     }
 
     /// The page for a screen, with a line feed at its end.
-    pub fn render(&self, standing: RunState, now: Timestamp, screen: &TextLayout) -> String {
+    ///
+    /// # Errors
+    /// When the template does not fit its values: our bug.
+    pub fn render(&self, standing: RunState, now: Timestamp, screen: &TextLayout) -> Result<String, Error> {
         let live = standing == RunState::Running;
-        let mut page = StatusText {
-            told: self,
-            // Nobody works on a run without a session, so no time passes in it.
-            now: if live { Some(now) } else { self.finished },
-            sheet: Sheet::new(screen),
+        // Nobody works on a run without a session, so no time passes in it.
+        let until = if live { Some(now) } else { self.finished };
+        let page = context! {
+            state => standing.as_str(),
+            live,
+            since => self.since.as_ref().map(words_of),
+            table => Value::from_safe_string(self.table(until, screen)),
+            with_notes => screen.width.is_some(),
+            ..Serde(self)
         };
-        page.head(standing);
-        page.lines(&self.above, live);
-        page.tasks();
-        page.lines(&self.below, live);
-        // Not cut: it is what scripts and people look for.
-        let nothing = screen.style.symbols().nothing;
-        append_line!(
-            page.sheet.text,
-            "outcome: {}",
-            self.outcome.as_deref().unwrap_or(nothing)
-        );
-        page.sheet.text
+        render(screen, include_str!("status.txt"), page)
+    }
+
+    fn table(&self, until: Option<Timestamp>, screen: &TextLayout) -> String {
+        let has = |columns| screen.width.is_none_or(|width| width >= columns);
+        let mut shown = [true; COLUMNS.len()];
+        // On a terminal notes stand below the table, where nothing is cut.
+        (shown[3], shown[6], shown[8]) = (has(WIDE), has(ROOMY), screen.width.is_none());
+        let mut table = empty_table(screen);
+        table.set_header(chosen(COLUMNS, shown));
+        for row in &self.rows {
+            let mut cells = Row::from(chosen(row.cells(has(WIDE), until, screen), shown));
+            if screen.width.is_some() {
+                cells.max_height(ROW_HEIGHT);
+            }
+            table.add_row(cells);
+        }
+        // All but the title and, where nothing is cut, the note are words that must stay in one piece.
+        for column in table.column_iter_mut().skip(1) {
+            column.set_constraint(ColumnConstraint::ContentWidth);
+        }
+        table
+            .lines()
+            .map(|line| line.trim_end().to_owned() + "\n")
+            .collect()
     }
 }
 
-/// The lines above the tasks.
-fn above(run: &RunDocument<'_>) -> Vec<StatusLine> {
-    let not_reviewed = run.not_reviewed().map(|words| StatusLine::warn(sanitize(&words)));
-    let left_out = run.counts.left_out().map(StatusLine::warn);
-    let counts = StatusLine::new(None, format!("tasks: {}", run.counts.words()));
-    not_reviewed.into_iter().chain(left_out).chain([counts]).collect()
+fn chosen<T>(all: [T; COLUMNS.len()], shown: [bool; COLUMNS.len()]) -> Vec<T> {
+    let all = all.into_iter().zip(shown);
+    all.filter_map(|(one, is_shown)| is_shown.then_some(one))
+        .collect()
 }
 
-/// The lines below the tasks: gates, holds, waits, warnings.
-fn below(run: &RunDocument<'_>) -> Vec<StatusLine> {
-    let mut lines: Vec<StatusLine> = run.gates.iter().map(gate_line).collect();
-    let holds = run.checkpoints.iter().chain(&run.delays).take(ROWS);
-    lines.extend(holds.map(|hold| StatusLine::new(None, hold.line())));
-    let waits = run.asked().take(ROWS).chain(run.windows().take(ROWS));
-    lines.extend(waits.map(|wait| StatusLine::warn(format!("waiting {}", wait.line()))));
-    lines.extend(resumable_at(run).map(|words| StatusLine::warn(words).while_live(false)));
-    lines.extend(run.waits_until.map(|until| {
-        let words = format!("the session waits for a person until {}", until.to_rfc3339());
-        StatusLine::warn(words).while_live(true)
-    }));
-    let unconfined = run.unconfined.map(sanitize);
-    lines.extend(unconfined.map(|why| StatusLine::warn(format!("unconfined: {why}"))));
-    let warnings = run.warnings.iter().take(ROWS);
-    lines.extend(warnings.map(|warning| StatusLine::warn(format!("warning: {}", sanitize(warning)))));
-    if run.warnings.len() > ROWS {
-        let more = run.warnings.len() - ROWS;
-        lines.push(StatusLine::warn(format!("and {more} more warnings")));
+fn empty_table(screen: &TextLayout) -> Table {
+    let mut table = Table::new();
+    // The screen says what may be done; the library must not look for itself.
+    table.force_no_tty();
+    if screen.style.color {
+        table.enforce_styling();
+        table.style_text_only();
     }
-    lines
-}
-
-fn gate_line(gate: &GateRow<'_>) -> StatusLine {
-    let stands = match gate.state {
-        GateStanding::NotTaken => "not taken",
-        stands => stands.as_str(),
+    match screen.width {
+        Some(width) => table
+            .load_style(if screen.style.unicode {
+                UTF8_BORDERS_ONLY
+            } else {
+                ASCII_BORDERS_ONLY_CONDENSED
+            })
+            .set_content_arrangement(ContentArrangement::Dynamic)
+            .set_truncation_indicator(screen.style.symbols().ellipsis)
+            .set_width(u16::try_from(width).unwrap_or(u16::MAX)),
+        None => table
+            .load_style(NOTHING)
+            .set_content_arrangement(ContentArrangement::Disabled),
     };
-    let mut text = format!("gate {}: {stands}", sanitize(gate.name));
-    if let Some(average) = gate.average {
-        append!(text, ", average {average}");
-    }
-    if let Some(reason) = &gate.reason {
-        append!(text, ", {}", sanitize(reason));
-    }
-    StatusLine::new((gate.state == GateStanding::Failed).then_some(Role::Bad), text)
+    table
 }
 
 /// `as of 2026-11-21T21:59:00Z; since then 5 records, the last at 2026-11-21T21:59:02Z, moved tasks: 2 done, 1 failed;
@@ -321,6 +320,38 @@ impl TaskLine {
         }
     }
 
+    /// The cells of its row: what there is room for is chosen of them. `until`: when what has not ended has taken its time.
+    fn cells(&self, has_flag: bool, until: Option<Timestamp>, screen: &TextLayout) -> [Cell; COLUMNS.len()] {
+        let symbols = screen.style.symbols();
+        let or_nothing = |text: Option<String>| text.unwrap_or_else(|| symbols.nothing.to_owned());
+        let right = |text: Option<String>| Cell::new(or_nothing(text)).set_alignment(CellAlignment::Right);
+        let flag = self.flag.map(|flag| flag.as_str().to_owned());
+        let mut status = self.words.clone();
+        if let Some(flag) = &flag
+            && !has_flag
+            && self.flag != Some(QualityFlag::Clean)
+        {
+            append!(status, "\n{flag}");
+        }
+        let agent = screen.width.map_or(usize::MAX, |_| AGENT_WIDTH);
+        let started = self.started.map(Timestamp::to_rfc3339);
+        let took = self.started.zip(self.finished.or(until));
+        [
+            Cell::new(sanitize(&self.title)),
+            Cell::new(fit(&sanitize(&self.agent), agent, symbols.ellipsis)),
+            self.color().into_iter().fold(Cell::new(status), Cell::fg),
+            Cell::new(or_nothing(flag)),
+            Cell::new(or_nothing(
+                self.points.map(|points| against_bar(points, self.bar, symbols)),
+            )),
+            right(Some(self.tries.to_string())),
+            // The day stands in `quorum runs`.
+            right(started.map(|at| at[11..19].to_owned())),
+            right(took.map(|(from, to)| elapsed(to.since(from)))),
+            Cell::new(sanitize(self.note.as_deref().unwrap_or_default())),
+        ]
+    }
+
     fn color(&self) -> Option<Color> {
         match (self.status, self.flag) {
             (Status::Done, Some(QualityFlag::Clean)) => Some(Color::DarkGreen),
@@ -337,10 +368,10 @@ impl TaskLine {
 /// Why a task is where it is, and what the further stages said of its work.
 fn note(row: &TaskRow<'_>) -> Option<String> {
     let said = row.scrutiny();
-    let said = said.map(|report| format!("{} {}", sanitize(stage_name(report)), report.verdict.as_str()));
+    let said = said.map(|report| format!("{} {}", stage_name(report), report.verdict.as_str()));
     let person = row.person.filter(|_| row.standing == Status::Done);
-    let person = person.map(|name| format!("accepted by {}", sanitize(name)));
-    let reopened = row.reopened.map(|why| format!("reopened: {}", sanitize(why)));
+    let person = person.map(|name| format!("accepted by {name}"));
+    let reopened = row.reopened.map(|why| format!("reopened: {why}"));
     let notes: Vec<String> = reason_of(row)
         .into_iter()
         .chain(reopened)
@@ -354,7 +385,7 @@ fn note(row: &TaskRow<'_>) -> Option<String> {
 /// The reason of a task's state: what holds it, what it waits for, how it failed, or how far its review is.
 fn reason_of(row: &TaskRow<'_>) -> Option<String> {
     if let Some(by) = row.superseded_by {
-        return Some(format!("by {}", sanitize(by)));
+        return Some(format!("by {by}"));
     }
     if row.not_taken {
         return Some(row.not_taken_words());
@@ -366,14 +397,13 @@ fn reason_of(row: &TaskRow<'_>) -> Option<String> {
         return Some(format!("{}: {}", row.rank.words(), reason(row)));
     }
     if let Some((edge, target)) = row.edges.as_ref().and_then(|edges| edges.taken.zip(edges.led_to)) {
-        return Some(format!("{edge}: {}", sanitize(target)));
+        return Some(format!("{edge}: {target}"));
     }
     if let Some(waiting) = row.waiting.as_ref().filter(|waiting| waiting.id.is_some()) {
         return Some(format!("waits: {}", waiting.reason));
     }
     if !row.blocked_by.is_empty() {
-        let names: Vec<_> = row.blocked_by.iter().map(|name| sanitize(name)).collect();
-        return Some(format!("needs {}", names.join(", ")));
+        return Some(format!("needs {}", row.blocked_by.join(", ")));
     }
     if let Some(words) = queued(row) {
         return Some(words);
@@ -389,172 +419,9 @@ fn queued(row: &TaskRow<'_>) -> Option<String> {
             let at = until.to_rfc3339();
             format!("waits until {} for its next attempt", &at[..at.len().min(19)])
         }
-        SlotWait::Agent(name, most) => format!("waits for agent {} (maxConcurrent: {most})", sanitize(name)),
+        SlotWait::Agent(name, most) => format!("waits for agent {name} (maxConcurrent: {most})"),
         SlotWait::Slot(most) => format!("waits for a slot ({most} at a time)"),
     })
-}
-
-struct StatusText<'a> {
-    told: &'a StatusPage,
-    /// Up to when what has not ended has taken its time.
-    now: Option<Timestamp>,
-    sheet: Sheet<'a>,
-}
-
-impl StatusText<'_> {
-    fn head(&mut self, standing: RunState) {
-        let told = self.told;
-        let name = sanitize(&told.mission);
-        let run = told.run.as_ref();
-        let run = run.map(|run| format!("run {run}: ")).unwrap_or_default();
-        let head = format!("{run}{name}, {}", standing.as_str());
-        self.sheet.line(Some(Role::Strong), &head);
-        if let Some(since) = &told.since {
-            self.sheet.line(Some(Role::Warn), &words_of(since));
-        }
-        let mut names: Vec<_> = told.at_work.iter().map(|title| sanitize(title)).collect();
-        if told.more_at_work > 0 {
-            let more = if names.is_empty() { "" } else { " more" };
-            let tasks = if told.more_at_work == 1 { "task" } else { "tasks" };
-            names.push(format!("{}{more} {tasks}", told.more_at_work).into());
-        }
-        if !names.is_empty() {
-            let line = format!(
-                "agents are still at work on {}; `quorum resume` takes them over",
-                names.join(", ")
-            );
-            self.sheet.line(Some(Role::Warn), &line);
-        }
-    }
-
-    fn lines(&mut self, lines: &[StatusLine], live: bool) {
-        for line in lines
-            .iter()
-            .filter(|line| line.live.is_none_or(|wanted| wanted == live))
-        {
-            self.sheet.line(line.role, &line.text);
-        }
-    }
-
-    fn has(&self, columns: usize) -> bool {
-        self.sheet.screen.width.is_none_or(|width| width >= columns)
-    }
-
-    fn tasks(&mut self) {
-        let told = self.told;
-        let mut table = self.empty_table();
-        for row in &told.rows {
-            table.add_row(self.row(row));
-        }
-        // All but the title and, where nothing is cut, the note are words that must stay in one piece.
-        for column in 1..self.heads().len() {
-            if let Some(column) = table.column_mut(column) {
-                column.set_constraint(ColumnConstraint::ContentWidth);
-            }
-        }
-        for line in table.lines() {
-            append_line!(self.sheet.text, "{}", line.trim_end());
-        }
-        if told.hidden > 0 {
-            self.sheet.line(
-                Some(Role::Dim),
-                &format!("and {} more, all in --json", told.hidden),
-            );
-        }
-        if self.sheet.screen.width.is_some() {
-            self.notes();
-        }
-    }
-
-    fn heads(&self) -> Vec<&'static str> {
-        let mut heads = vec!["TASK", "AGENT", "STATUS"];
-        heads.extend(self.has(WIDE).then_some("FLAG"));
-        heads.extend(["SCORE", "TRIES"]);
-        heads.extend(self.has(ROOMY).then_some("STARTED (UTC)"));
-        heads.push("TIME");
-        // On a terminal notes stand below the table, where nothing is cut.
-        heads.extend(self.sheet.screen.width.is_none().then_some("NOTE"));
-        heads
-    }
-
-    fn empty_table(&self) -> Table {
-        let mut table = Table::new();
-        // The screen says what may be done; the library must not look for itself.
-        table.force_no_tty();
-        if self.sheet.screen.style.color {
-            table.enforce_styling();
-            table.style_text_only();
-        }
-        match self.sheet.screen.width {
-            Some(width) => table
-                .load_style(if self.sheet.screen.style.unicode {
-                    UTF8_BORDERS_ONLY
-                } else {
-                    ASCII_BORDERS_ONLY_CONDENSED
-                })
-                .set_content_arrangement(ContentArrangement::Dynamic)
-                .set_truncation_indicator(self.sheet.screen.style.symbols().ellipsis)
-                .set_width(u16::try_from(width).unwrap_or(u16::MAX)),
-            None => table
-                .load_style(NOTHING)
-                .set_content_arrangement(ContentArrangement::Disabled),
-        };
-        table.set_header(self.heads());
-        table
-    }
-
-    fn row(&self, told: &TaskLine) -> Row {
-        let symbols = self.sheet.screen.style.symbols();
-        let agent = sanitize(&told.agent);
-        let agent = match self.sheet.screen.width {
-            Some(_) => fit(&agent, AGENT_WIDTH, symbols.ellipsis).into_owned(),
-            None => agent.into_owned(),
-        };
-        let score = |points: Points| against_bar(points, told.bar, symbols);
-        let score = told.points.map_or_else(|| symbols.nothing.to_owned(), score);
-        let (mut status, flag) = (told.words.clone(), told.flag.map(QualityFlag::as_str));
-        if !self.has(WIDE)
-            && let Some(flag) = flag.filter(|_| told.flag != Some(QualityFlag::Clean))
-        {
-            append!(status, "\n{flag}");
-        }
-        let status = match told.color() {
-            Some(color) => Cell::new(status).fg(color),
-            None => Cell::new(status),
-        };
-        let right = |text: String| Cell::new(text).set_alignment(CellAlignment::Right);
-        let mut cells = vec![Cell::new(sanitize(&told.title)), Cell::new(agent), status];
-        if self.has(WIDE) {
-            cells.push(Cell::new(flag.unwrap_or(symbols.nothing)));
-        }
-        cells.extend([Cell::new(score), right(told.tries.to_string())]);
-        if self.has(ROOMY) {
-            let at = told.started.map(Timestamp::to_rfc3339);
-            // The day stands in `quorum runs`.
-            let at = at.as_deref().and_then(|at| at.get(11..19));
-            cells.push(right(at.unwrap_or(symbols.nothing).to_owned()));
-        }
-        let took = told.started.zip(told.finished.or(self.now));
-        let took = took.map(|(from, to)| elapsed(to.since(from)));
-        cells.push(right(took.unwrap_or_else(|| symbols.nothing.to_owned())));
-        if self.sheet.screen.width.is_none() {
-            cells.push(Cell::new(told.note.as_deref().unwrap_or_default()));
-        }
-        let mut row = Row::from(cells);
-        if self.sheet.screen.width.is_some() {
-            row.max_height(ROW_HEIGHT);
-        }
-        row
-    }
-
-    fn notes(&mut self) {
-        for row in &self.told.rows {
-            if let Some(note) = &row.note {
-                let line = format!("{}: {note}", sanitize(&row.title));
-                self.sheet.line(None, &line);
-            }
-        }
-    }
 }
 
 #[cfg(test)]
@@ -569,7 +436,9 @@ mod tests {
     }
 
     fn status(scene: &Scene<'_>, standing: RunState, screen: &TextLayout) -> String {
-        StatusPage::of(&document(scene, standing)).render(standing, scene.now, screen)
+        StatusPage::of(&document(scene, standing))
+            .render(standing, scene.now, screen)
+            .unwrap()
     }
 
     #[test]
@@ -641,7 +510,10 @@ mod tests {
         let mut scene = Scene::start(Mission::new("m").task("a", &[]).task("b", &[]));
         scene.works(0);
         let mut page = StatusPage::of(&document(&scene, RunState::Crashed));
-        let text = |page: &StatusPage| page.render(RunState::Crashed, scene.now, &TextLayout::default());
+        let text = |page: &StatusPage| {
+            page.render(RunState::Crashed, scene.now, &TextLayout::default())
+                .unwrap()
+        };
         let plain = text(&page);
         let mut since = Tail {
             from: Timestamp(1_795_298_340_000),

@@ -4,11 +4,10 @@
 //! nothing is cut; without a UTF-8 locale every symbol has an ASCII twin.
 
 use std::borrow::Cow;
-use std::fmt::{self, Write as _};
+use std::fmt;
 use std::str::FromStr;
 
 use anstyle::AnsiColor;
-use serde::{Deserialize, Serialize};
 
 use super::text::fit;
 
@@ -84,7 +83,7 @@ impl Style {
 }
 
 /// The role of a piece of text, which gives its colour.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Role {
     /// Text about what is as it should be.
     Good,
@@ -171,33 +170,6 @@ pub struct TextLayout {
     pub width: Option<usize>,
     /// How text may look there.
     pub style: Style,
-}
-
-/// Text under construction: every line broken between words where the screen ends. What is cut cannot be acted on.
-#[derive(Debug)]
-pub struct Sheet<'s> {
-    pub text: String,
-    pub screen: &'s TextLayout,
-}
-
-impl<'s> Sheet<'s> {
-    pub fn new(screen: &'s TextLayout) -> Self {
-        Self {
-            text: String::new(),
-            screen,
-        }
-    }
-
-    /// Adds a line in the colour of its role.
-    pub fn line(&mut self, role: Option<Role>, text: &str) {
-        let wrapped = self.screen.wrap(text.trim_end());
-        for line in wrapped.split('\n') {
-            let _ = match role {
-                Some(role) => writeln!(self.text, "{}", self.screen.style.paint(role, line)),
-                None => writeln!(self.text, "{line}"),
-            };
-        }
-    }
 }
 
 impl TextLayout {

@@ -5,6 +5,7 @@
 
 use minijinja::value::{Serde, Value};
 use minijinja::{Error, context};
+use serde::Serialize;
 
 use rules::{
     domain::{OutcomeClass, Points, TaskId},
@@ -14,9 +15,9 @@ use rules::{
 use super::pages::Page;
 use super::style::TextLayout;
 use super::templates::render;
-use super::text::{against_bar, columns, elapsed, sanitize, time_of_day};
+use super::text::{against_bar, elapsed, time_of_day};
 use crate::report::{
-    documents::{FailureRow, GateRow, RunDocument, Tasks},
+    documents::{FailureRow, GateRow, RunDocument},
     folds::{
         findings,
         rank::{Rank, reason},
@@ -41,17 +42,20 @@ impl Page for RunDocument<'_> {
         let failure = |id: &TaskId| {
             let task = tasks.row(*id);
             let how = task.failure.as_ref().map(FailureRow::words).unwrap_or_default();
-            let found = findings::top_lines(&task);
-            let found = found.iter().map(|found| format!("\n  {found}"));
-            line(task.title, &how) + &found.collect::<String>()
+            [vec![line(task.title, &how)], findings::top_lines(&task)].concat()
         };
         // Each for which the orchestrator said why there is no other way.
         let mut skipped = Vec::new();
         if counts.skipped > 0 && self.has_orchestrator {
             skipped = of_rank(Rank::Cascaded);
-            skipped.retain(|id| failure(id).contains("; the orchestrator: "));
+            skipped.retain(|id| failure(id)[0].contains("; the orchestrator: "));
         }
         let gate = |gate: &&GateRow<'_>| line(gate.name, gate.reason.as_deref().unwrap_or_default());
+        let symbols = screen.style.symbols();
+        let score = |(points, id): &(Points, TaskId)| {
+            let task = tasks.row(*id);
+            (against_bar(*points, task.bar, symbols), task.title)
+        };
         let accepted = tasks.accepted();
         let (asked, windows): (Vec<_>, Vec<_>) = (self.asked().collect(), self.windows().collect());
         let page = context! {
@@ -69,7 +73,7 @@ impl Page for RunDocument<'_> {
             bar => self.mission_score.bar.map(|bar| bar.to_string()),
             gate_sums => gate_sums(&self.gates),
             failed_gates => list(&self.failed_gates().collect::<Vec<_>>(), gate),
-            scores => scores(tasks, screen),
+            scores => list(&tasks.scores(), score),
             failed => list(&of_rank(Rank::Failed), failure),
             skipped => list(&skipped, failure),
             found => accepted.counts.words(),
@@ -77,10 +81,10 @@ impl Page for RunDocument<'_> {
             asked => list(&asked, |wait| wait.line()),
             windows => list(&windows, |wait| wait.line()),
             resumes => resumable_at(self),
-            told => list(self.warnings, |warning| sanitize(warning).into_owned()),
+            told => list(self.warnings, String::clone),
             undelivered => self.undelivered,
             limits => &self.limits,
-            kept => list(&tasks.kept_by_limit(), |id| sanitize(tasks.title(*id)).into_owned()),
+            kept => list(&tasks.kept_by_limit(), |id| tasks.title(*id)),
             used => &self.usage.words,
             exit => self.ended.map(outcome_words),
             is_ok => self.ended.is_some_and(|outcome| outcome.class == OutcomeClass::Ok),
@@ -92,13 +96,13 @@ impl Page for RunDocument<'_> {
 }
 
 /// The first rows of a list, and how many there are.
-fn list<T>(all: &[T], row: impl Fn(&T) -> String) -> Value {
-    let rows: Vec<String> = all.iter().take(ROWS).map(row).collect();
+fn list<T, R: Serialize>(all: &[T], row: impl Fn(&T) -> R) -> Value {
+    let rows: Vec<R> = all.iter().take(ROWS).map(row).collect();
     Serde((rows, all.len())).into()
 }
 
 fn line(title: &str, words: &str) -> String {
-    format!("{}: {}", sanitize(title), sanitize(words))
+    format!("{title}: {words}")
 }
 
 /// `2 passed, 1 failed`; empty where there are no gates.
@@ -116,21 +120,6 @@ pub fn gate_sums(gates: &[GateRow<'_>]) -> String {
     });
     let sums: Vec<_> = sums.into_iter().flatten().collect();
     sums.join(", ")
-}
-
-/// Only where scores are: the worst come first.
-fn scores(tasks: Tasks<'_>, screen: &TextLayout) -> Value {
-    let scored = tasks.scores();
-    let symbols = screen.style.symbols();
-    let row = |(points, id): &(Points, TaskId)| {
-        let task = tasks.row(*id);
-        [
-            against_bar(*points, task.bar, symbols),
-            sanitize(task.title).into_owned(),
-        ]
-    };
-    let rows: Vec<[String; 2]> = scored.iter().take(ROWS).map(row).collect();
-    Serde((columns(&rows), scored.len())).into()
 }
 
 /// `resumable at 01:57`, where the run ended because a limit of a subscription resets too late for it.
@@ -214,10 +203,9 @@ pub fn next_commands(run: &RunDocument<'_>) -> Vec<String> {
 /// A name as one word of a shell command. Names with control characters are shown without them: better a command that
 /// finds no gate than one that does something to the terminal.
 fn shell_word(name: &str) -> String {
-    let name = sanitize(name);
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+,=".contains(c);
     if !name.is_empty() && name.chars().all(is_plain) {
-        name.into_owned()
+        name.to_owned()
     } else {
         format!("'{}'", name.replace('\'', r"'\''"))
     }

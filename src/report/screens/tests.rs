@@ -217,6 +217,7 @@ fn gates_from_stored_state() {
         name,
         state,
         average: None,
+        points: None,
         reason: reason.map(Cow::Borrowed),
     };
     let gates = vec![
@@ -369,7 +370,7 @@ fn diagnostics_of_a_mission() {
 
 fn status_page(scene: &Scene<'_>, standing: RunState, screen: &TextLayout) -> String {
     let run = RunDocument::of(&scene.state, &scene.view, standing, None);
-    StatusPage::of(&run).render(standing, scene.now, screen)
+    StatusPage::of(&run).render(standing, scene.now, screen).unwrap()
 }
 
 #[test]
