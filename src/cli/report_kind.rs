@@ -81,7 +81,9 @@ impl ReportKind {
         match self {
             Self::Html => page(folder, run),
             Self::Junit => Ok(junit(run).map_err(io::Error::other)?.into_bytes()),
-            Self::Markdown => Ok(markdown(run, usize::MAX).into_bytes()),
+            Self::Markdown => markdown(run, usize::MAX)
+                .map(String::into_bytes)
+                .map_err(io::Error::other),
             Self::Json => run.to_bytes(),
         }
     }

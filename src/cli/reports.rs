@@ -270,7 +270,7 @@ fn append_summary(path: &Path, opened: &io::Result<File>, run: &RunDocument<'_>)
         return Err(moved());
     }
     let taken = usize::try_from(found.len()).unwrap_or(usize::MAX);
-    let text = markdown(run, SUMMARY_BYTES.saturating_sub(taken));
+    let text = markdown(run, SUMMARY_BYTES.saturating_sub(taken)).map_err(io::Error::other)?;
     write_stream(file, text.as_bytes())
 }
 

@@ -22,9 +22,9 @@ use sources::{File, Sources};
 /// What each figure may be at most; what is not listed must be 0. Whoever makes a figure smaller lowers its ceiling. Who
 /// must raise one says in the commit message why.
 const CEILINGS: &[(&str, usize)] = &[
-    ("tokens: all", 878_350),
-    ("tokens: core", 536_560),
-    ("tokens: edges", 340_608),
+    ("tokens: all", 876_157),
+    ("tokens: core", 536_554),
+    ("tokens: edges", 338_417),
     ("largest circle of imports: agents", 5),
     ("largest circle of imports: cli", 2),
     ("largest circle of imports: domain", 7),
@@ -37,7 +37,7 @@ const CEILINGS: &[(&str, usize)] = &[
     ("largest circle of imports: store", 3),
     ("type names of several types", 15),
     ("doc comments without their subject", 0),
-    ("doc comments of three words", 97),
+    ("doc comments of three words", 95),
     ("`Result<_, String>` in signatures", 7),
     ("hand-built `Spawn`", 1),
     ("public fields of `TaskState`", 13),

@@ -94,7 +94,7 @@ pub fn report(arguments: &ReportArgs, screen: &Screen) -> Result<u8, Failure> {
         let bytes = document.to_bytes().map_err(Failure::internal)?;
         screen.result(&String::from_utf8_lossy(&bytes));
     } else if targets.is_empty() {
-        screen.result(&markdown(&document, usize::MAX));
+        screen.drawn(markdown(&document, usize::MAX));
     }
     Ok(exit_code(0, reported))
 }

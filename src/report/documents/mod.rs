@@ -69,9 +69,7 @@ pub(super) use task::DimensionRow;
 pub(super) use task::{AttemptRow, EdgesRow, FailureRow, TaskRow};
 pub use tasks::Tasks;
 pub(super) use waits::SlotWait;
-#[cfg(test)]
-pub use waits::Wait;
-pub use waits::asked;
+pub use waits::{Wait, asked};
 
 /// The status of a task, and the state of a gate, that the run was told to leave out.
 const NOT_TAKEN: &str = "notTaken";

@@ -351,8 +351,9 @@ pub(crate) struct RunUsage {
     /// The limit of the cost, `maxCost`, in dollars.
     budget: Option<f64>,
     /// Turns and calls that told nothing, or not all.
-    #[serde(skip)]
-    pub untold: u64,
+    #[serde(skip_serializing_if = "fields::in_json")]
+    #[schemars(skip)]
+    untold: u64,
     /// Requests, tokens and cost, of what there may be.
     #[serde(skip)]
     pub words: String,

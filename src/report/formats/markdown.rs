@@ -1,17 +1,23 @@
 //! A run in Markdown, the worst first, never longer than it may be: for `$GITHUB_STEP_SUMMARY`, merge requests, mails.
 
-use rules::{domain::Points, mission::char_start};
+use minijinja::value::{Serde, Value};
+use minijinja::{Captured, Error, context};
+use serde::Serialize;
 
+use rules::mission::char_start;
+
+use super::html::TaskTableRow;
 use crate::report::{
-    documents::{GateRow, RunDocument, TaskRow},
+    documents::{RunDocument, TaskRow, Wait},
     folds::{
         findings,
         further_stages::{remarks, stage_words},
-        rank::{Rank, reason},
+        rank::Rank,
     },
     screens::{
-        summary::outcome_words,
-        text::{elapsed, sanitize},
+        style::TextLayout,
+        summary::facts,
+        templates::{environment, harmless},
     },
 };
 
@@ -25,204 +31,141 @@ const NAMED: usize = 10;
 const RESERVE: usize = 512;
 
 /// The page. `most` is how many bytes it may have.
-pub fn markdown(run: &RunDocument<'_>, most: usize) -> String {
-    let mut page = MarkdownPage {
-        text: String::new(),
-        most: most.saturating_sub(RESERVE),
+///
+/// # Errors
+/// When the template does not fit its values: our bug.
+pub fn markdown(run: &RunDocument<'_>, most: usize) -> Result<String, Error> {
+    let mut environment = environment(&TextLayout::default())?;
+    environment.set_formatter(|out, _, value| Ok(out.write_str(&escape(value))?));
+    let template = environment.template_from_str(include_str!("markdown.txt"))?;
+    let accepted = run.tasks.accepted();
+    let asked = |wait: &Wait<'_>| {
+        (
+            wait.line(),
+            Value::from_safe_string(wait.command.clone().unwrap_or_default()),
+        )
     };
-    page.push(&head(run));
+    let drawn = template.render_captured(context! {
+        standing => run.not_ended(),
+        asked => run.asked().take(NAMED).map(asked).collect::<Vec<_>>(),
+        missed => run.mission_score.missed_with.is_some(),
+        found => accepted.counts.words(),
+        severe => Serde(accepted.severe.iter().map(|(title, found)| (title, found.line())).collect::<Vec<_>>()),
+        ..facts(run)
+    })?;
+    let mut page = MarkdownPage {
+        text: drawn.output().to_owned(),
+        most: most.saturating_sub(RESERVE),
+        drawn,
+    };
     if run.unconfined.is_some() || !run.warnings.is_empty() {
-        page.push("\n");
-        if let Some(why) = run.unconfined {
-            page.push(&format!("- unconfined: {}\n", escape(why)));
-        }
-        let line = |warning: &String| format!("- warning: {}\n", escape(warning));
-        page.rows(run.warnings.iter().map(line), "warning");
+        page.push("above_warnings", run.unconfined)?;
+        page.rows("warning", run.warnings.iter(), "warning")?;
     }
     if !run.gates.is_empty() {
-        page.push("\n| gate | state | mean | why |\n|---|---|---|---|\n");
-        page.rows(run.gates.iter().map(gate_row), "gate");
+        page.push("above_gates", ())?;
+        page.rows("gate", run.gates.iter(), "gate")?;
     }
-    page.push("\n| task | result | score | bar | attempts | reason |\n|---|---|---|---|---|---|\n");
-    page.rows(run.tasks.worst_first().map(|task| task_row(&task)), "task");
+    page.push("above_tasks", ())?;
+    page.rows(
+        "task",
+        run.tasks.worst_first().map(|task| TaskTableRow::of(&task, false)),
+        "task",
+    )?;
     let bad = run
         .tasks
         .worst_first()
         .take_while(|task| task.rank <= Rank::BelowBar);
-    page.rows(bad.filter_map(|task| findings(&task)), "task with findings");
-    let looked_at = run.tasks.looked_at_further();
-    page.rows(looked_at.map(|task| further(&task)), "task with further stages");
+    page.rows(
+        "findings",
+        bad.filter_map(|task| findings(&task)),
+        "task with findings",
+    )?;
+    let looked_at = run.tasks.looked_at_further().map(|task| further(&task));
+    page.rows("further", looked_at, "task with further stages")?;
     page.text.truncate(char_start(&page.text, most));
-    page.text
+    Ok(page.text)
 }
 
-struct MarkdownPage {
+struct MarkdownPage<'t> {
     text: String,
     most: usize,
+    /// The template, whose macros draw the parts of the page.
+    drawn: Captured<'t>,
 }
 
-impl MarkdownPage {
-    fn push(&mut self, text: &str) {
-        self.text.push_str(text);
+impl MarkdownPage<'_> {
+    fn draw(&mut self, part: &str, values: impl Serialize) -> Result<String, Error> {
+        let values = [Serde(values).into()];
+        self.drawn.with_state_mut(|state| state.call_macro(part, &values))
+    }
+
+    fn push(&mut self, part: &str, values: impl Serialize) -> Result<(), Error> {
+        let text = self.draw(part, values)?;
+        self.text.push_str(&text);
+        Ok(())
     }
 
     /// As many as fit; the rest is counted.
-    fn rows(&mut self, rows: impl Iterator<Item = String>, noun: &str) {
+    fn rows<R: Serialize>(
+        &mut self,
+        part: &str,
+        rows: impl Iterator<Item = R>,
+        noun: &str,
+    ) -> Result<(), Error> {
         let mut left_out = 0usize;
         for row in rows {
-            if left_out > 0 || self.text.len() + row.len() > self.most {
-                left_out += 1;
-            } else {
-                self.text.push_str(&row);
+            if left_out == 0 {
+                let row = self.draw(part, row)?;
+                if self.text.len() + row.len() <= self.most {
+                    self.text.push_str(&row);
+                    continue;
+                }
             }
+            left_out += 1;
         }
         if left_out > 0 {
             append_line!(self.text, "\n{left_out} more: {noun}s that did not fit\n");
         }
-    }
-}
-
-fn head(run: &RunDocument<'_>) -> String {
-    let mut text = format!("## {}\n\n", escape(run.mission));
-    let words = run.ended.map_or_else(|| run.not_ended(), outcome_words);
-    append!(text, "**{}**", escape(&words));
-    if let Some(id) = run.run_id {
-        append!(text, " · run `{id}`");
-    }
-    if let Some(worked) = run.worked_for() {
-        append!(text, " · {}", elapsed(worked));
-    }
-    if run.cancelled {
-        text.push_str(" · cancelled");
-    }
-    text.push_str("\n\n");
-    if let Some(words) = run.not_reviewed() {
-        append_line!(text, "> **{}**\n", escape(&words));
-    }
-    let counts = &run.counts;
-    if let Some(words) = counts.left_out() {
-        append_line!(text, "> **{words}**\n");
-    }
-    append_line!(text, "- tasks: {}", counts.words());
-    append_line!(text, "- accepted below the bar: {}", counts.below_bar());
-    append_line!(text, "- unreviewed: {}", counts.unreviewed);
-    if counts.unproven > 0 {
-        append_line!(text, "- proved by nothing: {}", counts.unproven);
-    }
-    if counts.baseline_unknown > 0 {
-        append_line!(text, "- baseline unknown: {}", counts.baseline_unknown);
-    }
-    let accepted = run.tasks.accepted();
-    let words = accepted.counts.words();
-    if !words.is_empty() {
-        append_line!(text, "- findings in accepted work: {words}");
-    }
-    for (title, found) in &accepted.severe {
-        append_line!(text, "  - {}: {}", escape(title), escape(&found.line()));
-    }
-    if counts.indeterminate > 0 {
-        append_line!(text, "- without a trustworthy verdict: {}", counts.indeterminate);
-    }
-    for wait in run.asked().take(NAMED) {
-        let (what, command) = (escape(&wait.line()), wait.command.as_deref().unwrap_or_default());
-        append_line!(text, "- waits for a person: {what}; `{command}` answers");
-    }
-    let score = &run.mission_score;
-    if let Some(bar) = score.bar {
-        let points = score
-            .points
-            .map_or_else(|| "none yet".to_owned(), |points| points.to_string());
-        let verdict = score.missed_with.map_or("", |_| ", missed");
-        append_line!(text, "- mission score: {points}, bar {bar}{verdict}");
-    }
-    text
-}
-
-fn gate_row(gate: &GateRow<'_>) -> String {
-    format!(
-        "| {} | {} | {} | {} |\n",
-        escape(gate.name),
-        gate.state.as_str(),
-        number(gate.average),
-        escape(gate.reason.as_deref().unwrap_or_default()),
-    )
-}
-
-fn number(points: Option<Points>) -> String {
-    points.map_or_else(String::new, |points| points.to_string())
-}
-
-fn task_row(task: &TaskRow<'_>) -> String {
-    format!(
-        "| {} | {} {} | {} | {} | {} | {} |\n",
-        escape(task.title),
-        sign(task.rank),
-        task.rank.words(),
-        number(task.points),
-        number(task.bar.map(|bar| bar.points)),
-        task.attempts.len(),
-        escape(&reason(task)),
-    )
-}
-
-/// A sign for a rank, so that the words are found at a glance.
-fn sign(rank: Rank) -> &'static str {
-    match rank {
-        Rank::Failed | Rank::Cascaded => "❌",
-        Rank::Indeterminate => "❓",
-        Rank::BelowBar => "⚠️",
-        Rank::Waiting => "⏸",
-        Rank::Open => "⏹",
-        Rank::Unreviewed | Rank::Superseded | Rank::NotTaken | Rank::NotSelected => "➖",
-        Rank::Reworked | Rank::Done => "✅",
+        Ok(())
     }
 }
 
 /// The findings with which the last attempt was sent back.
-fn findings(task: &TaskRow<'_>) -> Option<String> {
+fn findings(task: &TaskRow<'_>) -> Option<Value> {
     let last = task.rejections.last()?;
     let found = findings::top_lines(task);
-    if found.is_empty() && last.dimensions.is_empty() {
-        return None;
-    }
-    let mut text = format!("\n<details><summary>{}</summary>\n\n", escape(task.title));
-    for scored in &last.dimensions {
-        append_line!(
-            text,
-            "- {}: {} of 100. {}",
-            escape(&scored.dimension),
-            scored.points,
-            escape(&scored.reasoning)
-        );
-    }
-    for line in found {
-        match line.strip_prefix(findings::OUTPUT) {
-            Some(output) => append_line!(text, "  <br>{}", escape(output)),
-            None => append_line!(text, "- {}", escape(&line)),
+    let dimensions = last.dimensions.iter();
+    let dimensions =
+        dimensions.map(|scored| (&scored.dimension, scored.points.to_string(), &scored.reasoning));
+    (!found.is_empty() || !last.dimensions.is_empty()).then(|| {
+        context! {
+            title => task.title,
+            dimensions => Serde(dimensions.collect::<Vec<_>>()),
+            found,
         }
-    }
-    text.push_str("\n</details>\n");
-    Some(text)
+    })
 }
 
 /// The verdicts of the stages behind the verification, with the findings of those that let the work pass.
-fn further(task: &TaskRow<'_>) -> String {
-    let title = escape(task.title);
-    let mut text = format!("\n<details><summary>{title}: further stages</summary>\n\n");
-    for report in task.scrutiny() {
-        append_line!(text, "- {}", escape(&stage_words(report)));
-    }
-    for remark in remarks(task.scrutiny()).iter().take(FINDINGS) {
-        append_line!(text, "- {}", escape(remark));
-    }
-    text.push_str("\n</details>\n");
-    text
+fn further(task: &TaskRow<'_>) -> Value {
+    let found = remarks(task.scrutiny());
+    let lines: Vec<String> = task
+        .scrutiny()
+        .map(stage_words)
+        .chain(found.into_iter().take(FINDINGS))
+        .collect();
+    context! { title => task.title, lines }
 }
 
 /// Anybody's text on one line, so that Markdown, HTML and tables take it for text.
-fn escape(text: &str) -> String {
+fn escape(value: &Value) -> String {
+    let text = harmless(value);
+    if value.is_safe() {
+        return text;
+    }
     let mut safe = String::new();
-    for c in sanitize(text).chars() {
+    for c in text.chars() {
         match c {
             '<' => safe.push_str("&lt;"),
             '>' => safe.push_str("&gt;"),

@@ -59,19 +59,10 @@ impl Page for RunDocument<'_> {
         let accepted = tasks.accepted();
         let (asked, windows): (Vec<_>, Vec<_>) = (self.asked().collect(), self.windows().collect());
         let page = context! {
-            worked => self.worked_for().map(elapsed),
-            not_reviewed => self.not_reviewed(),
-            left_out => counts.left_out(),
-            words => counts.words(),
-            below => counts.below_bar(),
             below_bar => list(&of_rank(Rank::BelowBar), because),
-            lacks_reviews => tasks.lacks_reviews(),
             unproven => list(&tasks.unproven(), because),
             baselines_off => tasks.has_baselines_off(),
             unjudged => list(&of_rank(Rank::Indeterminate), because),
-            points => self.mission_score.points.map(|points| points.to_string()),
-            bar => self.mission_score.bar.map(|bar| bar.to_string()),
-            gate_sums => gate_sums(&self.gates),
             failed_gates => list(&self.failed_gates().collect::<Vec<_>>(), gate),
             scores => list(&tasks.scores(), score),
             failed => list(&of_rank(Rank::Failed), failure),
@@ -80,18 +71,34 @@ impl Page for RunDocument<'_> {
             severe => list(&accepted.severe, |(title, found)| line(title, &found.line())),
             asked => list(&asked, |wait| wait.line()),
             windows => list(&windows, |wait| wait.line()),
-            resumes => resumable_at(self),
             told => list(self.warnings, String::clone),
             undelivered => self.undelivered,
             limits => &self.limits,
             kept => list(&tasks.kept_by_limit(), |id| tasks.title(*id)),
             used => &self.usage.words,
-            exit => self.ended.map(outcome_words),
             is_ok => self.ended.is_some_and(|outcome| outcome.class == OutcomeClass::Ok),
-            next => next_commands(self),
-            ..Serde(self)
+            ..facts(self)
         };
         render(screen, Self::TEMPLATE, page)
+    }
+}
+
+/// What all pages of a run are drawn from: its document, and what is only told to people.
+pub fn facts(run: &RunDocument<'_>) -> Value {
+    context! {
+        worked => run.worked_for().map(elapsed),
+        not_reviewed => run.not_reviewed(),
+        left_out => run.counts.left_out(),
+        words => run.counts.words(),
+        below => run.counts.below_bar(),
+        lacks_reviews => run.tasks.lacks_reviews(),
+        points => run.mission_score.points.map(|points| points.to_string()),
+        bar => run.mission_score.bar.map(|bar| bar.to_string()),
+        gate_sums => gate_sums(&run.gates),
+        resumes => resumable_at(run),
+        exit => run.ended.map(outcome_words),
+        next => next_commands(run),
+        ..Serde(run)
     }
 }
 
@@ -106,7 +113,7 @@ fn line(title: &str, words: &str) -> String {
 }
 
 /// `2 passed, 1 failed`; empty where there are no gates.
-pub fn gate_sums(gates: &[GateRow<'_>]) -> String {
+fn gate_sums(gates: &[GateRow<'_>]) -> String {
     let kinds = [
         (GateStanding::Passed, "passed"),
         (GateStanding::Failed, "failed"),
@@ -149,7 +156,7 @@ pub fn outcome_words(outcome: &Outcome) -> String {
 
 /// The commands that can be typed now, in the order in which a person would: look at what failed, decide what
 /// waits, open what is shut, go on.
-pub fn next_commands(run: &RunDocument<'_>) -> Vec<String> {
+fn next_commands(run: &RunDocument<'_>) -> Vec<String> {
     let (tasks, mut commands) = (run.tasks, Vec::new());
     let Some(id) = run.run_id else {
         return commands;

@@ -81,7 +81,7 @@ pub fn environment<'t>(screen: &TextLayout) -> Result<Environment<'t>, Error> {
 }
 
 /// A value as a screen may get it. Whole numbers have no decimals.
-fn harmless(value: &Value) -> String {
+pub fn harmless(value: &Value) -> String {
     let text = value.to_string();
     match value.kind() {
         ValueKind::None => String::new(),

@@ -18,8 +18,6 @@ mod graph;
 mod layout;
 mod timeline;
 
-use std::collections::BTreeMap;
-
 use minijinja::value::{Serde, Value};
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, context, escape_formatter};
 use rust_decimal::Decimal;
@@ -32,7 +30,7 @@ use rules::{
 
 use crate::report::{
     documents::{
-        GateRow, RunDocument, TaskRow, calibration,
+        RunDocument, TaskRow, calibration,
         show::{Files, TaskDocument},
     },
     folds::{
@@ -40,7 +38,7 @@ use crate::report::{
         rank::{Rank, reason},
     },
     screens::{
-        summary::{gate_sums, next_commands, outcome_words},
+        summary::{facts, outcome_words},
         text::{elapsed, number, sanitize_lines},
     },
 };
@@ -86,22 +84,10 @@ pub fn html(told: &PageInput<'_>) -> Result<String, minijinja::Error> {
         .map(|(place, task)| TaskTableRow::of(&task, place < sections.len()))
         .collect();
     let full: Vec<TaskId> = ranked[..sections.len()].iter().map(|(_, id)| *id).collect();
-    let score = &run.mission_score;
     let page = context! {
-        run => Serde(run),
+        run => facts(run),
         outcome => Serde(run.ended.map(OutcomeRow::of)),
-        left_out => run.counts.left_out(),
-        not_reviewed => run.not_reviewed(),
-        span => run.worked_for().map(elapsed),
-        not_done => run.counts.words().split_once(", ").map(|(_, others)| others),
-        below => run.counts.below_bar(),
-        lacks_reviews => run.tasks.lacks_reviews(),
         unjudged => run.tasks.of_rank(Rank::Indeterminate).len(),
-        score => score.points.map(|points| points.to_string()),
-        score_bar => score.bar.map(|bar| bar.to_string()),
-        gate_counts => gate_counts(&run.gates),
-        gate_points => gate_points(&run.gates),
-        next => next_commands(run),
         drawing => Serde(graph::drawing(run, &ranked, &full)),
         timeline => Serde(timeline::timeline(told, &full)),
         rows_left_out => ranked.len().saturating_sub(ROWS),
@@ -109,7 +95,6 @@ pub fn html(told: &PageInput<'_>) -> Result<String, minijinja::Error> {
         total => ranked.len(),
         rows => Serde(rows),
         sections => sections,
-        untold => run.usage.untold,
     };
     environment.get_template("report.html")?.render(page)
 }
@@ -164,6 +149,10 @@ fn environment() -> Result<Environment<'static>, minijinja::Error> {
     environment.set_formatter(|out, state, value| match value.as_str() {
         Some(text) if !value.is_safe() => escape_formatter(out, state, &Value::from(sanitize_lines(text))),
         None if value.is_none() => Ok(()),
+        None if value.is_number() => {
+            let number = value.to_string();
+            Ok(out.write_str(number.strip_suffix(".0").unwrap_or(&number))?)
+        }
         _ => escape_formatter(out, state, value),
     });
     environment.add_filter("cut", |text: &str, most: usize| cut(text, most));
@@ -193,18 +182,6 @@ fn cut(text: &str, most: usize) -> String {
             format!("{} … [cut: {more} more characters]", &text[..end])
         }
     }
-}
-
-/// `2 passed, 1 failed`; none where there are no gates.
-fn gate_counts(gates: &[GateRow<'_>]) -> Option<String> {
-    let sums = gate_sums(gates);
-    (!sums.is_empty()).then_some(sums)
-}
-
-/// The average score of each gate that has one, in points like every other figure.
-fn gate_points<'a>(gates: &[GateRow<'a>]) -> BTreeMap<&'a str, String> {
-    let points = |gate: &GateRow<'a>| Some((gate.name, gate.average?.to_string()));
-    gates.iter().filter_map(points).collect()
 }
 
 /// The outcome of a run, for the head of a page.
@@ -241,7 +218,7 @@ impl OutcomeRow {
 
 /// One task in the table.
 #[derive(Serialize)]
-struct TaskTableRow<'a> {
+pub(super) struct TaskTableRow<'a> {
     id: u32,
     /// Whether the page has its story, to link to.
     told: bool,
@@ -257,7 +234,7 @@ struct TaskTableRow<'a> {
 }
 
 impl<'a> TaskTableRow<'a> {
-    fn of(task: &TaskRow<'a>, told: bool) -> Self {
+    pub(super) fn of(task: &TaskRow<'a>, told: bool) -> Self {
         Self {
             id: task.id.0,
             told,
