@@ -29,7 +29,7 @@ use super::model::{
 };
 use super::pipeline::{Judge, Panel, PanelSeats, StagePlan, VerificationPlan};
 use super::run_options::RunOptions;
-use crate::domain::{AgentId, Bar, BarOrigin, Millis, Points, TaskId};
+use crate::domain::{AgentId, Bar, BarOrigin, Millis, Points};
 use crate::mission::{
     file::{
         keys::Named,
@@ -41,7 +41,7 @@ use crate::mission::{
 
 use agreement::{approvals, approvals_of_added};
 pub use order::waves;
-use order::{dependencies, gates, holds, plan_review, routes};
+use order::{TaskIds, dependencies, gates, holds, plan_review, routes};
 use rules::rules;
 
 /// The plan of a loaded mission.
@@ -51,11 +51,12 @@ use rules::rules;
 pub fn compile(mission: Mission, options: &RunOptions) -> Plan {
     let rules = rules(&mission, options);
     let assignees = assignees(&mission);
-    let gates = gates(&mission);
-    let mut holds = holds(&mission);
+    let ids = TaskIds::of(&mission);
+    let gates = gates(&mission, &ids);
+    let mut holds = holds(&mission, &ids);
     let mut approvals = approvals(&mission);
-    let mut routes = routes(&mission);
-    let dependencies = dependencies(&mission, &routes);
+    let mut routes = routes(&mission, &ids);
+    let dependencies = dependencies(&mission, &ids, &routes);
     let scrutiny = further_stages::of_mission(&mission, &agent_ids(&mission));
     let shared = rules.budget.with_share();
     let leaves_enough = too_dear(&mission, &shared).is_none();
@@ -178,14 +179,6 @@ fn agent_ids(mission: &Mission) -> HashMap<Box<str>, AgentId> {
     let names = mission.agents.0.iter().enumerate();
     names
         .map(|(index, (name, _))| (name.clone(), AgentId::from_index(index)))
-        .collect()
-}
-
-/// Ids of tasks by title.
-fn task_ids(mission: &Mission) -> HashMap<&str, TaskId> {
-    let titles = mission.tasks.iter().enumerate();
-    titles
-        .map(|(index, task)| (&*task.title, TaskId::from_index(index)))
         .collect()
 }
 

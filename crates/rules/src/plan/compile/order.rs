@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{known, task_ids};
+use super::known;
 use crate::{
     domain::{Edge, TaskId},
     mission::{
@@ -15,15 +15,30 @@ use crate::{
     },
 };
 
+/// Ids of tasks by title.
+pub struct TaskIds<'m>(HashMap<&'m str, TaskId>);
+
+impl<'m> TaskIds<'m> {
+    pub fn of(mission: &'m Mission) -> Self {
+        let titles = mission.tasks.iter().enumerate();
+        let ids = titles.map(|(index, task)| (&*task.title, TaskId::from_index(index)));
+        Self(ids.collect())
+    }
+
+    fn get(&self, title: &str) -> TaskId {
+        known(self.0.get(title))
+    }
+
+    fn all<C: FromIterator<TaskId>>(&self, titles: &[Box<str>]) -> C {
+        titles.iter().map(|title| self.get(title)).collect()
+    }
+}
+
 /// Where the edges of each verification lead, by its index.
-pub fn routes(mission: &Mission) -> HashMap<usize, Route> {
+pub fn routes(mission: &Mission, ids: &TaskIds<'_>) -> HashMap<usize, Route> {
     let back = going_back(mission);
     let is_one = |task: &model::Task| task.kind == model::TaskType::Verification;
-    if !mission.tasks.iter().any(is_one) {
-        return HashMap::new();
-    }
-    let ids = task_ids(mission);
-    let target = |task: &model::Task, edge| known(task.edge(edge).and_then(|title| ids.get(title)));
+    let target = |task: &model::Task, edge| ids.get(task.edge(edge).unwrap_or_default());
     let verifications = mission.tasks.iter().enumerate().filter(|(_, task)| is_one(task));
     verifications
         .map(|(index, task)| {
@@ -40,8 +55,17 @@ pub fn routes(mission: &Mission) -> HashMap<usize, Route> {
 }
 
 /// `dependsOn` as pairs: a task, and one that it needs. What an edge of a verification leads on to needs it.
-pub fn dependencies(mission: &Mission, routes: &HashMap<usize, Route>) -> Vec<(u32, TaskId)> {
-    let mut pairs = declared_dependencies(mission);
+pub fn dependencies(
+    mission: &Mission,
+    ids: &TaskIds<'_>,
+    routes: &HashMap<usize, Route>,
+) -> Vec<(u32, TaskId)> {
+    let pairs_of = |(index, task): (usize, &model::Task)| {
+        let from = TaskId::from_index(index).0;
+        let needed: Vec<TaskId> = ids.all(&task.depends_on);
+        needed.into_iter().map(move |needed| (from, needed))
+    };
+    let mut pairs: Vec<_> = mission.tasks.iter().enumerate().flat_map(pairs_of).collect();
     let mut nodes: Vec<_> = routes.iter().collect();
     nodes.sort_unstable_by_key(|(index, _)| **index);
     let mut known: HashSet<(u32, TaskId)> = HashSet::new();
@@ -59,29 +83,15 @@ pub fn dependencies(mission: &Mission, routes: &HashMap<usize, Route>) -> Vec<(u
     pairs
 }
 
-fn declared_dependencies(mission: &Mission) -> Vec<(u32, TaskId)> {
-    let ids = task_ids(mission);
-    let pairs_of = |(index, task): (usize, &model::Task)| {
-        let from = TaskId::from_index(index).0;
-        task.depends_on
-            .iter()
-            .map(|title| (from, known(ids.get(&**title))))
-            .collect::<Vec<_>>()
-    };
-    mission.tasks.iter().enumerate().flat_map(pairs_of).collect()
-}
-
-pub fn gates(mission: &Mission) -> Vec<GatePlan> {
-    let ids = task_ids(mission);
-    let tasks = |titles: &[Box<str>]| titles.iter().map(|title| known(ids.get(&**title))).collect();
+pub fn gates(mission: &Mission, ids: &TaskIds<'_>) -> Vec<GatePlan> {
     mission
         .gates
         .iter()
         .map(|gate| GatePlan {
             name: gate.name.clone(),
             part: Part::Selected,
-            after: tasks(&gate.after_tasks),
-            blocks: tasks(&gate.blocks_tasks),
+            after: ids.all(&gate.after_tasks),
+            blocks: ids.all(&gate.blocks_tasks),
             min_score: gate.min_score,
             require_all_passed: gate.require_all_passed(),
             accept_below_threshold: gate.accept_below_threshold,
@@ -91,18 +101,13 @@ pub fn gates(mission: &Mission) -> Vec<GatePlan> {
         .collect()
 }
 
-pub fn holds(mission: &Mission) -> Vec<BarrierPlan> {
-    if mission.checkpoints.is_empty() && mission.delays.is_empty() {
-        return Vec::new();
-    }
-    let ids = task_ids(mission);
-    let tasks = |titles: &[Box<str>]| titles.iter().map(|title| known(ids.get(&**title))).collect();
+pub fn holds(mission: &Mission, ids: &TaskIds<'_>) -> Vec<BarrierPlan> {
     let plan = |hold: &model::Delay, kind| BarrierPlan {
         name: hold.name.clone(),
         kind,
         part: Part::Selected,
-        after: tasks(&hold.after_tasks),
-        blocks: tasks(&hold.blocks_tasks),
+        after: ids.all(&hold.after_tasks),
+        blocks: ids.all(&hold.blocks_tasks),
         message: hold.message.clone(),
         notify: hold.notify_channels.clone(),
     };
