@@ -269,7 +269,7 @@ fn flags_alone(
     // The state folder lies beside the project's file, if there is one.
     let mut rows = Vec::from(rows);
     if let (Some(row), Some(path)) = (rows.last_mut(), project_config_path()?)
-        && row.origin.layer == "default"
+        && row.origin.source.is_none()
     {
         row.origin = SettingOrigin::new("project", path.display().to_string());
     }

@@ -166,7 +166,7 @@ pub(crate) fn criterion_rows<'a>(
     graded
         .map(|(criterion, grade)| CriterionRow {
             criterion,
-            result: grade.result(),
+            result: grade.result().as_str(),
             grade: grade.points.map(share),
             evidence: &grade.evidence,
         })

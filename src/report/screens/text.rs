@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use chrono::{DateTime, Local};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use rules::domain::{Bar, CriterionGrade, Millis, Points, Timestamp, is_misleading};
+use rules::domain::{Bar, CriterionGrade, CriterionResult, Millis, Points, Timestamp, is_misleading};
 
 use super::style::Symbols;
 
@@ -191,10 +191,11 @@ pub fn count(number: usize, noun: &str) -> String {
 
 /// `2/3 criteria met, 1 not checked`.
 pub fn criteria_words(grades: &[CriterionGrade]) -> String {
-    let of = |result: &str| grades.iter().filter(|grade| grade.result() == result).count();
-    let mut words = format!("{}/{} criteria met", of("passed"), grades.len());
-    if of("unchecked") > 0 {
-        words.push_str(&format!(", {} not checked", of("unchecked")));
+    let of = |result| grades.iter().filter(|grade| grade.result() == result).count();
+    let mut words = format!("{}/{} criteria met", of(CriterionResult::Passed), grades.len());
+    let unchecked = of(CriterionResult::Unchecked);
+    if unchecked > 0 {
+        append!(words, ", {unchecked} not checked");
     }
     words
 }

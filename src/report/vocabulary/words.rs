@@ -19,8 +19,8 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use rules::domain::{
-    Assumption, AttemptKind, BeforeWork, Cause, FailureClass, FailureMode, LetterStatus, Phase, QualityFlag,
-    RequestStatus, Severity, Status, Verdict, WaitingReason,
+    Assumption, AttemptKind, BeforeWork, Cause, CriterionResult, FailureClass, FailureMode, LetterStatus,
+    Phase, QualityFlag, RequestStatus, Severity, Status, Verdict, WaitingReason,
 };
 use rules::engine::{GateStanding, Way};
 use rules::mission::model::{AgentMiddleware, CoordinationMiddleware};
@@ -44,7 +44,7 @@ const TABLES: [&str; 6] = [
 type Meanings = &'static [(&'static str, &'static str)];
 
 /// The enums whose variants are explained, each with the words that tell its meaning of a word from that of another enum.
-const ENUMS: [(&str, Meanings); 22] = [
+const ENUMS: [(&str, Meanings); 23] = [
     ("Of a task", &Status::MEANINGS),
     ("As a phase", &Phase::MEANINGS),
     ("Of a task that the mission does not have", &Origin::MEANINGS),
@@ -53,6 +53,7 @@ const ENUMS: [(&str, Meanings); 22] = [
     ("Failure mode", &FailureMode::MEANINGS),
     ("Class of failure", &FailureClass::MEANINGS),
     ("As a verdict", &Verdict::MEANINGS),
+    ("Of a criterion", &CriterionResult::MEANINGS),
     ("As a cause", &Cause::MEANINGS),
     ("Severity of a finding", &Severity::MEANINGS),
     ("Of a check before the work", &BeforeWork::MEANINGS),
@@ -186,16 +187,7 @@ mod tests {
             },
         ];
         // What becomes of criteria, deadlines, checkpoints and delays.
-        let others = [
-            "unchecked",
-            "partial",
-            "violated",
-            "met",
-            "warning",
-            "running",
-            "waiting",
-            "reached",
-        ];
+        let others = ["violated", "met", "warning", "running", "waiting", "reached"];
         let others = others
             .into_iter()
             .chain(stages.map(Stage::as_str))

@@ -63,6 +63,6 @@ pub use purpose::{Answer, AskId, Purpose, SeatPlace};
 pub use score::{Bar, BarOrigin, Points};
 pub use stages::{Opinion, Stage, StageKey, StageReply};
 pub use verdict::{
-    Addressed, Cause, CriterionGrade, DeclaredVerdict, Dimension, DimensionScore, Finding, PriorAnswer,
-    Severity, Verdict,
+    Addressed, Cause, CriterionGrade, CriterionResult, DeclaredVerdict, Dimension, DimensionScore, Finding,
+    PriorAnswer, Severity, Verdict,
 };

@@ -136,14 +136,28 @@ pub struct CriterionGrade {
     pub evidence: String,
 }
 
+worded! {
+    /// The result of one criterion.
+    pub enum CriterionResult {
+        /// The criterion is met.
+        Passed = "passed",
+        /// The criterion is not met.
+        Failed = "failed",
+        /// The criterion is met in part.
+        Partial = "partial",
+        /// Nothing could be said about the criterion. `clarification` sets what follows.
+        Unchecked = "unchecked",
+    }
+}
+
 impl CriterionGrade {
-    /// `passed`, `failed`, `partial` or `unchecked`, as JSON and people read it.
-    pub fn result(&self) -> &'static str {
+    /// The result that the points come to.
+    pub fn result(&self) -> CriterionResult {
         match self.points {
-            None => "unchecked",
-            Some(points) if points == Points::FULL => "passed",
-            Some(points) if points == Points::ZERO => "failed",
-            Some(_) => "partial",
+            None => CriterionResult::Unchecked,
+            Some(points) if points == Points::FULL => CriterionResult::Passed,
+            Some(points) if points == Points::ZERO => CriterionResult::Failed,
+            Some(_) => CriterionResult::Partial,
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use rust_decimal::Decimal;
 
-use crate::domain::{Bar, Cause, CriterionGrade, Finding, Points, Severity, Verdict};
+use crate::domain::{Bar, Cause, CriterionGrade, CriterionResult, Finding, Points, Severity, Verdict};
 
 /// The verdict of a verification, with its grounds.
 #[derive(Debug, Clone, PartialEq)]
@@ -82,11 +82,11 @@ fn mean(points: impl Iterator<Item = Points>) -> Option<Points> {
 }
 
 fn findings(criteria: &[String], grades: &[CriterionGrade]) -> Vec<Finding> {
-    let found = |wanted: fn(&CriterionGrade) -> bool, severity, what: &'static str| {
+    let found = |result, severity, what: &'static str| {
         let of_kind = criteria
             .iter()
             .zip(grades)
-            .filter(move |(_, grade)| wanted(grade));
+            .filter(move |(_, grade)| grade.result() == result);
         of_kind.map(move |(criterion, grade)| {
             let (seen, more) = grade.evidence.split_once('\n').unwrap_or((&grade.evidence, ""));
             let finding = Finding::new(severity, format!("{what}: {criterion} ({seen})"));
@@ -96,13 +96,9 @@ fn findings(criteria: &[String], grades: &[CriterionGrade]) -> Vec<Finding> {
             }
         })
     };
-    let failed = found(|grade| grade.result() == "failed", Severity::High, "not met");
-    let partial = found(
-        |grade| grade.result() == "partial",
-        Severity::Medium,
-        "met in part",
-    );
-    let open = found(|grade| grade.points.is_none(), Severity::Info, "not checked");
+    let failed = found(CriterionResult::Failed, Severity::High, "not met");
+    let partial = found(CriterionResult::Partial, Severity::Medium, "met in part");
+    let open = found(CriterionResult::Unchecked, Severity::Info, "not checked");
     failed.chain(partial).chain(open).collect()
 }
 

@@ -173,7 +173,10 @@ fn shortfall(criterion: &Criterion, grade: &CriterionGrade) -> Finding {
     } else {
         format!(": {}", grade.evidence)
     };
-    Finding::new(severity, format!("{} is {}{why}", criterion.name, grade.result()))
+    Finding::new(
+        severity,
+        format!("{} is {}{why}", criterion.name, grade.result().as_str()),
+    )
 }
 
 #[cfg(test)]

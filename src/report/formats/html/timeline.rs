@@ -179,7 +179,7 @@ fn pieces(run: &RunDocument<'_>, history: &TaskHistory, start: Timestamp) -> Vec
                 to,
                 n: attempt.number,
             });
-            last = (kind == "work").then_some((to, next));
+            last = duration(turn).map(|_| (to, next));
         }
         let judged = !attempt.stages.is_empty() || !attempt.calls.is_empty() || !attempt.checks.is_empty();
         if let Some((from, to)) = last.filter(|(from, to)| judged && to > from) {

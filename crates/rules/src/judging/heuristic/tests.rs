@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::domain::CriterionResult;
 
 fn text(text: &str) -> Text {
     Text {
@@ -62,7 +63,7 @@ fn facts() -> Facts {
 
 fn graded(criterion: &str) -> (&'static str, String) {
     let [graded] = grade(&[criterion.to_owned()], &facts()).try_into().unwrap();
-    (graded.result(), graded.evidence)
+    (graded.result().as_str(), graded.evidence)
 }
 
 fn all(want: &str, criteria: &[&str]) {
@@ -292,6 +293,6 @@ proptest! {
     #[test]
     fn words_beyond_the_forms_leave_a_criterion_open(criterion in any_criterion()) {
         let graded = grade(&[format!("{criterion} and shines brightly")], &facts());
-        prop_assert_eq!(graded[0].result(), "unchecked");
+        prop_assert_eq!(graded[0].result(), CriterionResult::Unchecked);
     }
 }
