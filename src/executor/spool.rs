@@ -160,7 +160,7 @@ fn digest(path: &Path, largest: u64) -> io::Result<Option<(File, FileRef)>> {
     // It may grow while it is read.
     let (len, digest) = evidence::digest(&file, largest)?;
     let digest = digest.ok_or_else(|| too_large(len))?;
-    Ok((len > 0).then_some((file, FileRef { len, digest })))
+    Ok((len > 0).then_some((file, FileRef { length: len, digest })))
 }
 
 /// Opens a regular file without following a link and without waiting for a FIFO; `None` if there is nothing.
@@ -294,17 +294,17 @@ fn read_recorded<T>(
     let Some(file) = open_regular(path)? else {
         return Err(is_gone(path));
     };
-    if file.metadata()?.len() != expected.len || expected.len > largest {
+    if file.metadata()?.len() != expected.length || expected.length > largest {
         return Err(is_another(path));
     }
     let mut file = Hashed {
-        inner: file.take(expected.len + 1),
+        inner: file.take(expected.length + 1),
         hasher: Hasher::default(),
         len: 0,
     };
     let found = read(&mut file)?;
     io::copy(&mut file, &mut io::sink())?;
-    if (file.len, file.hasher.finish()) != (expected.len, expected.digest) {
+    if (file.len, file.hasher.finish()) != (expected.length, expected.digest) {
         return Err(is_another(path));
     }
     Ok(found)
@@ -366,7 +366,7 @@ pub struct Recorded {
 impl From<&FileRef> for Recorded {
     fn from(file: &FileRef) -> Self {
         Self {
-            len: Some(file.len),
+            len: Some(file.length),
             digest: file.digest,
         }
     }
@@ -376,7 +376,7 @@ impl From<&FileRef> for Recorded {
 pub fn is_as_recorded(path: &Path, expected: &Recorded) -> io::Result<()> {
     match digest(path, expected.len.unwrap_or(LARGEST_SAID))? {
         Some((_, found))
-            if found.digest == expected.digest && expected.len.is_none_or(|len| len == found.len) =>
+            if found.digest == expected.digest && expected.len.is_none_or(|len| len == found.length) =>
         {
             Ok(())
         }
@@ -406,7 +406,7 @@ mod tests {
         let path = place.path().join("0.1.1.out");
         fs::write(&path, "said").unwrap();
         let said = FileRef {
-            len: 4,
+            length: 4,
             digest: Digest::of(b"said"),
         };
         let (sealed, synced) = on_a_disk(None, || seal(&path));

@@ -416,7 +416,7 @@ impl<'o> Scene<'o> {
                 starts: 0,
                 shared: false,
                 result: Ok(FileRef {
-                    len: 2,
+                    length: 2,
                     digest: Digest::of(b"{}"),
                 }),
             });
@@ -490,7 +490,7 @@ impl<'o> Scene<'o> {
             task,
             seat,
             Answer::Scores {
-                dimensions,
+                scores: dimensions,
                 findings: Vec::new(),
                 prior: Vec::new(),
             },
@@ -516,7 +516,7 @@ impl<'o> Scene<'o> {
         let points = rules::engine::prior_points(&self.state.plan, id, self.state.task(id)).len();
         if let Answer::Scores { prior, .. } | Answer::Evaluation { prior, .. } = &mut answer {
             let answer = |point| PriorAnswer {
-                point,
+                id: point,
                 addressed: Addressed::Yes,
                 note: String::new(),
             };
@@ -529,7 +529,7 @@ impl<'o> Scene<'o> {
             purpose: asked.purpose,
             agent: asked.agent,
             reply: ReplyRef {
-                file: file(),
+                reply: file(),
                 model: Some("judge-1".to_owned()),
                 usage: Usage {
                     input_tokens: Some(1000),
@@ -608,7 +608,7 @@ pub fn run_started() -> RunStarted {
 /// A file that nobody opens.
 pub fn file() -> FileRef {
     FileRef {
-        len: 7,
+        length: 7,
         digest: Digest::of(b"content"),
     }
 }

@@ -158,7 +158,7 @@ fn questions(acceptance: AcceptanceCriteria<'_>) -> Vec<ProbeQuestion<'_>> {
     let each = each.map(|(criterion, probe)| ProbeQuestion { criterion, probe });
     let cut = acceptance.cut.iter().map(|probe| ProbeQuestion {
         criterion: probe.criterion,
-        probe: &probe.text,
+        probe: &probe.probe,
     });
     match acceptance.cut {
         [] => each.collect(),
@@ -223,7 +223,7 @@ mod tests {
     fn the_questions_that_an_agent_made_stand_beside_the_criteria() {
         let cut = ["Is it one page?", "Is it in one file?"].map(|text| Probe {
             criterion: 1,
-            text: text.to_owned(),
+            probe: text.to_owned(),
         });
         let record: serde_json::Value = serde_json::from_slice(&handed("editor", &cut).unwrap()).unwrap();
         assert_eq!(record["acceptance"], serde_json::json!(["it is short"]));

@@ -57,7 +57,7 @@ impl Content {
 impl From<&FileRef> for Content {
     fn from(file: &FileRef) -> Self {
         Self {
-            bytes: file.len,
+            bytes: file.length,
             digest: file.digest,
         }
     }

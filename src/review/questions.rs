@@ -140,7 +140,7 @@ fn read_scores(
         }
         let points = Points::weighted_mean(dimensions.iter().map(|score| score.points).zip(weights));
         let answer = Answer::Scores {
-            dimensions,
+            scores: dimensions,
             findings: read.findings,
             prior: read.prior,
         };

@@ -126,7 +126,7 @@ impl Missions {
     fn follow(&mut self, texts: &[String], change: &MissionChange) {
         let text = &texts[self.texts.len()];
         assert_eq!(
-            (change.number as usize, change.to),
+            (change.number as usize, change.mission_digest),
             (self.texts.len() + 1, Digest::of(text.as_bytes()))
         );
         self.texts.push(text.clone());

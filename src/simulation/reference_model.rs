@@ -837,7 +837,10 @@ impl ReferenceModel {
                 self.paused |= !for_good;
                 self.called_off |= for_good;
             }
-            Event::Run(RunEvent::ThresholdFailed { points, threshold }) => {
+            Event::Run(RunEvent::ThresholdFailed {
+                avg_score: points,
+                threshold,
+            }) => {
                 assert!(points < threshold, "{event:?}");
                 self.threshold = true;
             }

@@ -27,7 +27,7 @@ const LONGEST_NAME: usize = 48;
 /// The VERSION file is shorter, in bytes.
 const LONGEST_VERSION: u64 = 4096;
 /// The format of the state folder. A newer one is refused.
-const FORMAT: u32 = 3;
+const FORMAT: u32 = 4;
 /// The problem of a path that no record can hold.
 pub const NOT_UTF8: &str = "its path is not UTF-8 text, and could not be recorded";
 
@@ -570,11 +570,11 @@ mod tests {
         let state = StateFolder::at(&folder.path().join(".polpo")).unwrap();
         state.create().unwrap();
         state.create().unwrap();
-        fs::write(state.path().join("VERSION"), "4\n").unwrap();
-        assert!(matches!(state.check(), Err(FolderError::Newer { found: 4, .. })));
-        fs::write(state.path().join("VERSION"), "2\n").unwrap();
+        fs::write(state.path().join("VERSION"), "5\n").unwrap();
+        assert!(matches!(state.check(), Err(FolderError::Newer { found: 5, .. })));
+        fs::write(state.path().join("VERSION"), "3\n").unwrap();
         let older = state.check().unwrap_err();
-        assert!(matches!(older, FolderError::Older { found: 2, .. }));
+        assert!(matches!(older, FolderError::Older { found: 3, .. }));
         assert!(older.to_string().contains("move .polpo away"), "{older}");
         fs::write(state.path().join("VERSION"), "soup").unwrap();
         assert!(matches!(state.check(), Err(FolderError::NotAFolder { .. })));

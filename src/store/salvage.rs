@@ -36,8 +36,8 @@ pub fn keep_prefix(
     let salvaged = Salvaged {
         by: by.to_owned(),
         line,
-        bytes: rest.len() as u64,
-        records: rest.split_inclusive(|byte| *byte == b'\n').count() as u64,
+        lost_bytes: rest.len() as u64,
+        lost_records: rest.split_inclusive(|byte| *byte == b'\n').count() as u64,
         file,
     };
     let fact = Fact::Salvaged(salvaged.clone());

@@ -181,8 +181,8 @@ fn a_score_that_was_changed_in_the_journal_is_found() {
     // Points of a seat, of a panel's verdict, of an evaluation, of a grade, a flag, a gate, the outcome.
     for (from, to, list, word) in [
         (
-            r#""points":"20","reasoning":"it is a 1""#,
-            r#""points":"100","reasoning":"it is a 1""#,
+            r#""score":"20","reasoning":"it is a 1""#,
+            r#""score":"100","reasoning":"it is a 1""#,
             "judgements",
             "scores",
         ),
@@ -319,7 +319,7 @@ fn what_rests_on_a_stage_or_a_red_team_is_doubted_where_its_reply_is_gone() {
 fn a_verdict_of_a_red_team_that_nothing_leads_to_is_found() {
     let workspace = scrutinised();
     // The end of a turn is made to say that the red team is content.
-    forge(&workspace, &journal::verdict("outcome", "fail"), &journal::verdict("red_team", "pass"));
+    forge(&workspace, &journal::verdict("outcome", "fail"), &journal::verdict("redTeam", "pass"));
     let document = replay(&workspace, 6);
     let found = wrong(&document, "decisions");
     found[0].has(json!({"stage": "redTeam", "why": "nothing leads to it"}));

@@ -122,7 +122,7 @@ fn a_newer_state_folder_is_refused() {
     let workspace = interrupted();
     workspace.write(".polpo/VERSION", format!("{}\n", journal::FORMAT + 1));
     for command in [&["run", "mission.yaml"][..], &["resume"], &["status"], &["gate"], &["events"]] {
-        workspace.quorum(command).exits(9).says(&["VERSION", "3", "newer"]);
+        workspace.quorum(command).exits(9).says(&["VERSION", "4", "newer"]);
     }
     workspace.write(".polpo/VERSION", "soup\n");
     workspace.quorum(&["run", "mission.yaml"]).exits(9).says(&["VERSION"]);

@@ -28,8 +28,8 @@ const WITHOUT_MEANING: &[(&[&str], &str)] = &[
             "at",
             "b",
             "fact.turn-ended.duration",
-            "fact.job-ended.end.checked.d",
-            "fact.job-ended.end.baseline.checks.d",
+            "fact.job-ended.end.checked.duration",
+            "fact.job-ended.end.baseline.checks.duration",
             "fact.resume.last",
         ],
         "when something was, and how long it took: nothing falls due in this run",
@@ -45,14 +45,14 @@ const WITHOUT_MEANING: &[(&[&str], &str)] = &[
         "which processes there were",
     ),
     (
-        &["fact.job-ended.end.baseline.checks.r"],
+        &["fact.job-ended.end.baseline.checks.reason"],
         "why a check failed before the work, in words: that it failed is what counts",
     ),
     (
-        &["fact.turn-ended.files.c.more", "fact.turn-ended.files.w.more"],
+        &["fact.turn-ended.files.changed.more", "fact.turn-ended.files.written.more"],
         "how many files a turn changed and wrote, where it did: the rules go by whether it did",
     ),
-    (&["fact.job-ended.end.checked.m"], "words of a command that passed, which were shown to nobody"),
+    (&["fact.job-ended.end.checked.message"], "words of a command that passed, which were shown to nobody"),
     (
         &["fact.job-ended.end.seen.files."],
         "the look before the checks: judges were shown what the look behind them saw",

@@ -40,7 +40,7 @@ fn bare(line: &str) -> String {
 
 /// A record with another code.
 fn coded(line: &str, key: &str, code: &str) -> String {
-    let origin = json!({"f": key, "c": code});
+    let origin = json!({"key": key, "code": code});
     let bare = bare(line);
     journal::sealed(&format!("{},\"origin\":{origin}}}", bare.strip_suffix('}').expect("an object")))
 }
@@ -60,7 +60,7 @@ fn asks_again(workspace: &Workspace, before: &str, line: &str) {
 fn false_green_65_a_yes_that_somebody_wrote_into_the_journal_is_asked_again() {
     let (workspace, before, line) = word_of(WAITS, 8, &["approve", "r1.0.1"]);
     let named: Value = serde_json::from_str(&line).expect("it is a record");
-    let (key, code) = (named["origin"]["f"].as_str(), named["origin"]["c"].as_str());
+    let (key, code) = (named["origin"]["key"].as_str(), named["origin"]["code"].as_str());
     let (key, code) = (key.expect("it names its key"), code.expect("it has a code"));
     let foreign = journal::code_of(b"somebody else's key, which is long enough", &line);
     let other_words = line.replace("\"by\":\"", "\"by\":\"x");
@@ -131,7 +131,7 @@ fn false_green_65_a_session_that_went_by_a_word_without_a_code_is_not_believed()
     // Nothing of the key stands in what a stranger can write.
     let session: String = session
         .lines()
-        .map(|line| match line.split_once(",\"origin\":{\"f\"") {
+        .map(|line| match line.split_once(",\"origin\":{\"key\"") {
             Some((head, tail)) => {
                 let (_, rest) = tail.split_once('}').expect("a code ends");
                 journal::sealed(&format!("{head}{rest}")) + "\n"

@@ -25,7 +25,7 @@ pub const EXITS: &str = "exits.log";
 /// Commands that were left while no session lived, in the state folder.
 pub const INBOX: &str = "commands";
 /// The number of the form of a state folder.
-pub const FORMAT: u32 = 3;
+pub const FORMAT: u32 = 4;
 
 /// What records say, as a text in them.
 pub mod code {
@@ -45,7 +45,7 @@ pub mod code {
 
 /// The number of a process as a record has it.
 pub fn pid(pid: rustix::process::Pid) -> String {
-    format!("\"p\":{}", pid.as_raw_nonzero())
+    format!("\"pid\":{}", pid.as_raw_nonzero())
 }
 
 /// A code as a record has it.
@@ -262,7 +262,7 @@ pub fn renumber(records: &mut [Value]) {
 pub fn tasks_added(record: &Value) -> usize {
     let added = events(record).into_iter();
     let added = added.filter(|(name, _)| name.strip_prefix("run.") == Some(code::ADDED));
-    added.map(|(_, body)| body["t"].as_array().map_or(0, Vec::len)).sum()
+    added.map(|(_, body)| body["tasks"].as_array().map_or(0, Vec::len)).sum()
 }
 
 /// What was decided by one record, in order: each event's name, its entity first (`task.transition`), and its fields, with
@@ -326,7 +326,7 @@ pub fn unsealed() -> &'static str {
 /// A record that accepts the first task, with a checksum that fits.
 pub fn accepting(seq: u64) -> String {
     sealed(&format!(
-        r#"{{"crc":"","b":1,"seq":{seq},"at":1,"fact":"advance","events":[{{"task":[0,{{"transition":{{"from":"review","to":"done","flag":"clean"}}}}]}}]}}"#
+        r#"{{"crc":"","b":1,"seq":{seq},"at":1,"fact":"advance","events":[{{"task":[0,{{"transition":{{"from":"review","to":"done","qualityFlag":"clean"}}}}]}}]}}"#
     ))
 }
 
@@ -398,22 +398,22 @@ pub const STRANGE: [(&str, &str); 3] = [
 
 /// A stage's verdict as a record has it.
 pub fn verdict(stage: &str, verdict: &str) -> String {
-    format!(r#""s":"{stage}","v":"{verdict}""#)
+    format!(r#""stage":"{stage}","verdict":"{verdict}""#)
 }
 
 /// A panel's verdict on work that has too few points.
 pub fn below_the_bar(points: u32) -> String {
-    format!(r#""s":"judge","v":"fail","c":"score","p":"{points}""#)
+    format!(r#""stage":"judge","verdict":"fail","cause":"score","points":"{points}""#)
 }
 
 /// What an evaluation gave.
 pub fn evaluated(points: u32) -> String {
-    format!(r#""v":{{"p":"{points}""#)
+    format!(r#""evaluation":{{"points":"{points}""#)
 }
 
 /// How good the work is that a task was accepted for.
 pub fn flag(flag: &str) -> String {
-    format!(r#""flag":"{flag}""#)
+    format!(r#""qualityFlag":"{flag}""#)
 }
 
 /// What a session ended with where all is well.
@@ -430,12 +430,12 @@ pub fn exit(code: i32) -> String {
 pub fn farewell(journal: &Path) -> String {
     let first = records(journal).swap_remove(0);
     let promised = &first["fact"]["start"]["supervisor"];
-    assert!(promised["f"].is_string(), "it was promised");
+    assert!(promised["farewell"].is_string(), "it was promised");
     let document = json!({
-        "crc": "", "label": "", "pid": promised["p"], "start_time": promised["s"], "boot_id": promised["b"], "key": 0,
+        "crc": "", "label": "", "pid": promised["pid"], "start_time": promised["startTime"], "boot_id": promised["bootId"], "key": 0,
         "timed_out": false, "terminated": false, "stdout_len": 0, "stderr_len": 0, "started_ms": 0,
         "duration_ms": 0, "user_us": 0, "system_us": 0, "max_rss": 0, "at_ms": 1, "note": "",
-        "farewell": promised["f"],
+        "farewell": promised["farewell"],
     });
     sealed(&document.to_string())
 }

@@ -34,25 +34,16 @@ macro_rules! append_line {
 }
 
 /// An enum whose variants are words: `as_str` gives each its own, `ALL` are all of them, in their order. JSON has the same
-/// word, or the one behind `as`. The doc comment of a variant is its meaning: `MEANINGS` has it beside the word, and
-/// `quorum explain` prints it.
+/// word. The doc comment of a variant is its meaning: `MEANINGS` has it beside the word, and `quorum explain` prints it.
 #[macro_export]
 macro_rules! worded {
     ($(#[$meta:meta])* $seen:vis enum $name:ident { $($(#[doc = $doc:literal])* $(#[default] $default:vis)? $variant:ident = $word:literal,)+ }) => {
-        $crate::worded! {
-            $(#[$meta])*
-            $seen enum $name {
-                $($(#[doc = $doc])* $(#[default] $default)? $variant = $word as $word,)+
-            }
-        }
-    };
-    ($(#[$meta:meta])* $seen:vis enum $name:ident { $($(#[doc = $doc:literal])* $(#[default] $default:vis)? $variant:ident = $word:literal as $written:literal,)+ }) => {
         $(#[$meta])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
         $seen enum $name {
             $(
                 $(#[doc = $doc])*
-                #[serde(rename = $written)]
+                #[serde(rename = $word)]
                 $(#[default] $default)?
                 $variant,
             )+

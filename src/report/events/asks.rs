@@ -4,13 +4,13 @@ use serde_json::Value;
 
 use crate::report::vocabulary::ids::task_key;
 use rules::{
-    domain::{AgentId, Answer, AskId, GradeGiven, Probe, Purpose, TaskId, Timestamp},
+    domain::{AgentId, Answer, AskId, Purpose, TaskId, Timestamp},
     engine::{AskEvent, AskReply},
     mission::model::Remedy,
 };
 
 use super::expander::EventExpander;
-use super::payload::{Payload, file, payload, scores, tool_ledger, with_answers};
+use super::payload::{Payload, payload};
 
 impl EventExpander {
     pub fn failed_dependency(&self, task: TaskId, dependency: TaskId) -> Payload {
@@ -56,13 +56,8 @@ impl EventExpander {
                 answer,
                 ..
             }) => {
-                let payload = payload!(self.ask(id, *purpose, *agent); "model": reply.model);
-                let payload = payload!(payload.usage(&reply.usage);
-                    "reply": file(&reply.file),
-                    "tools": reply.tools.as_deref().map(tool_ledger),
-                    "judgement": reply.judgement.as_deref().map(file),
-                );
-                answered(payload, answer)
+                let payload = self.ask(id, *purpose, *agent).extend(self.told(reply));
+                self.answered(payload, answer)
             }
             AskEvent::Failed {
                 purpose,
@@ -76,7 +71,7 @@ impl EventExpander {
             } => {
                 let payload = self.ask(id, *purpose, *agent).failure(*class, Some(message));
                 let payload = payload!(payload; "until": until.map(Timestamp::to_rfc3339));
-                payload!(payload.used(used.as_deref()); "final": gave_up)
+                payload!(payload.extend(self.told(used)); "final": gave_up)
             }
             AskEvent::HandedOver { .. } => Payload::default(),
         }
@@ -92,58 +87,17 @@ impl EventExpander {
         };
         payload!(payload; "try": id.attempt_try, "agentName": self.agent_name(agent))
     }
-}
 
-/// Probes, by the number of their criterion.
-pub fn probe_rows(probes: &[Probe]) -> Vec<Payload> {
-    let row = |probe: &Probe| payload!("criterion": probe.criterion, "probe": probe.text);
-    probes.iter().map(row).collect()
-}
-
-/// Adds the answer to the payload, in the words that the agent was asked for.
-fn answered(payload: Payload, answer: &Answer) -> Payload {
-    if let Answer::Unreadable { why, excerpt, .. } = answer {
-        return payload!(payload; "parsed": false, "reason": why, excerpt);
-    }
-    let payload = payload!(payload; "parsed": true);
-    match answer {
-        Answer::Scores {
-            dimensions,
-            findings,
-            prior,
-        } => payload!(with_answers(payload, prior); "scores": scores(dimensions), findings),
-        Answer::Evaluation {
-            points,
-            reasoning,
-            findings,
-            prior,
-        } => payload!(with_answers(payload, prior); "points": points.to_f64(), reasoning, findings),
-        Answer::Probes(probes) => payload!(payload; "probes": probe_rows(probes)),
-        Answer::Grades(reply) => {
-            let grade = |given: &GradeGiven| {
-                payload!(
-                    "criterion": given.criterion,
-                    "points": given.points.to_f64(),
-                    "reasoning": given.reasoning,
-                )
-            };
-            payload!(payload;
-                "verdict": reply.verdict,
-                "confidence": reply.confidence.to_f64() / 100.0,
-                "grades": reply.grades.iter().map(grade).collect::<Vec<_>>(),
-            )
+    /// Adds the answer to the payload, in the words that the agent was asked for.
+    fn answered(&self, payload: Payload, answer: &Answer) -> Payload {
+        if let Answer::Unreadable { why, excerpt, .. } = answer {
+            return payload!(payload; "parsed": false, "reason": why, excerpt);
         }
-        Answer::Opinion(opinion) => payload!(payload;
-            "verdict": opinion.verdict,
-            "reason": opinion.reason,
-            "findings": opinion.findings,
-        ),
-        Answer::Findings(report) => {
-            payload!(payload; "findings": report.findings, "unread": report.unread)
+        let payload = payload!(payload; "parsed": true);
+        match (answer, answer.short()) {
+            (Answer::Probes(probes), _) => payload!(payload; "probes": self.each(probes)),
+            (_, Some(Value::Object(form))) => payload.extend(Payload(form)),
+            _ => payload.extend(self.told_by(answer)),
         }
-        short => match short.short() {
-            Some(Value::Object(form)) => payload.extend(Payload(form)),
-            _ => payload,
-        },
     }
 }

@@ -158,29 +158,12 @@ impl EventExpander {
     }
 
     pub fn run_started(&self, started: &RunStarted) -> Payload {
-        payload!(
-            "mission": self.plan.name,
-            "tasks": self.plan.selected_ids().count(),
-            "version": started.version,
-            "format": started.format,
-            "missionDigest": started.mission_digest,
-            "missionPath": started.mission_path.as_ref().map(|path| path.to_string_lossy()),
-            "options": started.options,
-        )
+        let head = payload!("mission": self.plan.name, "tasks": self.plan.selected_ids().count());
+        head.extend(self.told(started))
     }
 
     pub fn mission_changed(&self, change: &MissionChange) -> Payload {
-        let gates = change.gates.iter().map(|id| &*self.plan.gate(*id).name);
-        payload!(
-            "mission": self.plan.name,
-            "number": change.number,
-            "missionDigest": change.to,
-            "previousDigest": change.from,
-            "added": self.plan.titles(&change.added),
-            "removed": self.plan.titles(&change.removed),
-            "changed": self.plan.titles(&change.changed),
-            "gates": gates.collect::<Vec<&str>>(),
-        )
+        payload!("mission": self.plan.name).extend(self.told(change))
     }
 
     pub fn tasks_added(&self, addition: &Addition) -> Payload {

@@ -108,9 +108,14 @@ impl EventExpander {
                 });
                 return self.closed(*task, &taken, "withdrawn");
             }
-            Event::Task(_, TaskEvent::EdgeTaken { stopped, left, .. }) => {
-                stopped.iter().chain(left).copied().collect()
-            }
+            Event::Task(
+                _,
+                TaskEvent::EdgeTaken {
+                    stopped,
+                    not_taken: left,
+                    ..
+                },
+            ) => stopped.iter().chain(left).copied().collect(),
             Event::Run(RunEvent::TasksWithdrawn { tasks }) => tasks.clone(),
             Event::Run(RunEvent::MissionChanged(change)) => {
                 change.removed.iter().chain(&change.changed).copied().collect()

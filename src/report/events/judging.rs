@@ -1,6 +1,6 @@
 //! What is told of judging: commands, files, verdicts.
 
-use super::payload::{Payload, facts, file, payload, scores};
+use super::payload::{Payload, payload};
 use rules::{
     domain::{CriterionGrade, Points, QualityFlag, Stage, StageKey, Status, TaskId, Verdict},
     engine::{
@@ -31,12 +31,12 @@ impl EventExpander {
             }) => {
                 let changed = files
                     .iter()
-                    .map(|(id, files)| payload!(self.task(*id); "files": facts(files)));
+                    .map(|(id, files)| payload!(self.task(*id); "files": self.each(files)));
                 payload!(
                     number,
                     "checked": self.plan.titles(checked),
                     "changed": changed.collect::<Vec<_>>(),
-                    "record": record.as_ref().map(file),
+                    "record": record.as_ref().map(|record| self.told(record)),
                 )
             }
             _ => Payload::default(),
@@ -72,9 +72,9 @@ impl EventExpander {
     pub fn end_details(&self, task: TaskId, job: Job, end: &JobEnd, is_failed: bool) -> Payload {
         match (job, end) {
             (Job::Artifacts(_), JobEnd::Seen { files, .. }) => {
-                payload!(self.job_details(task, job); "files": facts(files))
+                payload!(self.job_details(task, job); "files": self.each(files))
             }
-            (_, JobEnd::Seen { files, hollow }) => payload!(self.task(task); "files": facts(files), hollow),
+            (_, JobEnd::Seen { .. }) => self.task(task).extend(self.told_by(end)),
             (_, JobEnd::Baseline { checks, .. }) => {
                 payload!(self.task(task); "checks": self.seen(task, checks, "before"))
             }
@@ -84,12 +84,7 @@ impl EventExpander {
                 "control": self.seen(task, &looked.control, "result"),
                 "message": looked.lost,
             ),
-            (_, JobEnd::Checked(result)) => payload!(self.job_details(task, job);
-                "passed": result.passed,
-                "message": result.message,
-                "duration": result.duration,
-                "reruns": Some(result.reruns).filter(|reruns| *reruns > 0),
-            ),
+            (_, JobEnd::Checked(result)) => self.job_details(task, job).extend(self.told(result)),
             (_, JobEnd::Graded(_) | JobEnd::Judged(_)) if is_failed => self.job_details(task, job),
             // Their verdict tells it.
             (_, JobEnd::Graded(_) | JobEnd::Judged(_) | JobEnd::Approver(_) | JobEnd::Merged(_)) => {
@@ -179,7 +174,7 @@ impl EventExpander {
         let complete = payload!(self.task(report.task);
             "attempt": report.attempt,
             passed,
-            "scores": scores(&report.dimensions),
+            "scores": self.each(&report.dimensions),
             "globalScore": report.points.map(Points::score_f64),
             "points": report.points.map(Points::to_f64),
             message,

@@ -81,7 +81,7 @@ impl Ledgers {
                 }
             }
             Event::Run(RunEvent::TasksWithdrawn { tasks })
-            | Event::Task(_, TaskEvent::EdgeTaken { left: tasks, .. }) => {
+            | Event::Task(_, TaskEvent::EdgeTaken { not_taken: tasks, .. }) => {
                 for id in tasks {
                     self.progress_of(*id).left = true;
                 }

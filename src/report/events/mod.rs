@@ -36,7 +36,6 @@ pub use super::documents::PublicEvent;
 pub use crate::report::screens::events::human_line;
 pub use expander::EventExpander;
 pub(super) use ledgers::no_progress;
-pub(super) use payload::stop_cause;
 
 #[cfg(test)]
 mod tests;

@@ -19,7 +19,7 @@ use rules::{
 
 use super::expander::{EventExpander, NamedPayload};
 use super::notices::letter_event;
-use super::payload::{Payload, file, payload, run_finished, stop_cause};
+use super::payload::{Payload, payload, run_finished};
 
 impl EventExpander {
     /// The public events of one engine event; `rest` is what was decided behind it in the same record.
@@ -53,12 +53,9 @@ impl EventExpander {
     fn run_event(&self, of: &RunEvent) -> Option<NamedPayload> {
         Some(match of {
             RunEvent::Started(started) => ("run:started", self.run_started(started)),
-            RunEvent::Resumed(resume) => ("run:resumed", payload!("options": resume.options)),
-            RunEvent::Moved { from, to } => (
-                "run:moved",
-                payload!("from": from.to_string_lossy(), "to": to.to_string_lossy()),
-            ),
-            RunEvent::Stopping(cause) => ("run:stopping", payload!("cause": stop_cause(*cause))),
+            RunEvent::Resumed(_) => ("run:resumed", self.told_by(of)),
+            RunEvent::Moved { .. } => ("run:moved", self.told_by(of)),
+            RunEvent::Stopping(cause) => ("run:stopping", payload!("cause": cause)),
             RunEvent::Finished {
                 outcome,
                 conditions,
@@ -74,29 +71,19 @@ impl EventExpander {
                 Concern::Unconfined => ("run:unconfined", payload!("reason": message)),
                 Concern::Foreign => ("state:foreign", payload!("what": message)),
             },
-            RunEvent::Salvaged(salvaged) => {
-                let payload = payload!(
-                    "by": salvaged.by,
-                    "line": salvaged.line,
-                    "lostBytes": salvaged.bytes,
-                    "lostRecords": salvaged.records,
-                    "file": salvaged.file,
-                );
-                ("run:salvaged", payload)
-            }
+            RunEvent::Salvaged(_) => ("run:salvaged", self.told_by(of)),
             RunEvent::MissionChanged(change) => ("mission:changed", self.mission_changed(change)),
             RunEvent::TasksAdded(addition) => ("tasks:added", self.tasks_added(addition)),
-            RunEvent::TasksWithdrawn { tasks } => {
-                ("tasks:withdrawn", payload!("tasks": self.plan.titles(tasks)))
-            }
+            RunEvent::TasksWithdrawn { .. } => ("tasks:withdrawn", self.told_by(of)),
             RunEvent::Paused { by, for_good } => {
                 let name = if *for_good { "run:cancelled" } else { "run:paused" };
                 (name, payload!(by))
             }
-            RunEvent::CommandTaken { id, result, by } => {
-                ("operator:command", payload!("commandId": id, result, by))
-            }
-            RunEvent::ThresholdFailed { points, threshold } => {
+            RunEvent::CommandTaken { .. } => ("operator:command", self.told_by(of)),
+            RunEvent::ThresholdFailed {
+                avg_score: points,
+                threshold,
+            } => {
                 let payload = payload!(self.of_mission();
                     "avgScore": points.score_f64(),
                     "threshold": threshold.score_f64(),
@@ -155,7 +142,7 @@ impl EventExpander {
                 ("agent:stale", payload)
             }
             TurnEvent::FilesNoted { file: record, .. } => {
-                ("files:noted", payload!(turn_of(); "record": file(record)))
+                ("files:noted", payload!(turn_of(); "record": self.told(record)))
             }
             TurnEvent::Finished(end) if end.exit.failure == Some(FailureClass::Timeout) => {
                 let payload =
@@ -176,7 +163,7 @@ impl EventExpander {
                 let payload = payload!(self.task(id.task);
                     "ask": id.number,
                     "agentName": self.agent_name(*agent),
-                    "record": file(record),
+                    "record": self.told(record),
                 );
                 Some(("handoff:recorded", payload))
             }
@@ -194,7 +181,11 @@ impl EventExpander {
         let payload = payload!(self.of_mission(); "gateName": self.plan.gate(gate).name);
         match of {
             GateEvent::Evaluated { result } => {
-                let GateResult { passed, avg, reason } = result;
+                let GateResult {
+                    passed,
+                    avg_score: avg,
+                    reason,
+                } = result;
                 let payload = payload!(payload; "avgScore": avg.map(Points::score_f64), reason);
                 if *passed {
                     ("quality:gate:passed", payload)
@@ -202,9 +193,7 @@ impl EventExpander {
                     ("quality:gate:failed", payload)
                 }
             }
-            GateEvent::Overridden { reason, by } => {
-                ("quality:gate:overridden", payload!(payload; reason, by))
-            }
+            GateEvent::Overridden { .. } => ("quality:gate:overridden", payload.extend(self.told_by(of))),
         }
     }
 

@@ -1,14 +1,15 @@
 //! Payloads: keys and values in a fixed order, and the pieces that several events share.
 
-use serde::Serialize;
+use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value, json};
 
-use crate::report::vocabulary::ids::task_key;
+use crate::report::{documents::reviews::share, vocabulary::ids::task_key};
 use rules::{
-    domain::{DimensionScore, FailureClass, Money, OutcomeClass, PriorAnswer, TaskId},
-    engine::{FileFact, FileRef, StopCause, ToolLedgerRef, TurnFiles, Usage, Used},
+    domain::{FailureClass, GateId, Money, OutcomeClass, Points, TaskId},
     plan::Plan,
 };
+
+use super::expander::EventExpander;
 
 /// Keys and values in order; what has no value is left out.
 #[derive(Debug, Default, Serialize)]
@@ -46,24 +47,8 @@ impl Payload {
         self
     }
 
-    pub fn usage(self, usage: &Usage) -> Self {
-        payload!(self;
-            "inputTokens": usage.input_tokens,
-            "outputTokens": usage.output_tokens,
-            "cost": usage.cost.map(Money::to_f64),
-        )
-    }
-
     pub fn failure(self, class: FailureClass, message: Option<&str>) -> Self {
         payload!(self; class, "errorType": class.error_type(), "error": message)
-    }
-
-    /// Adds the usage of a failed call until its failure.
-    pub fn used(self, used: Option<&Used>) -> Self {
-        match used {
-            Some(used) => payload!(self.usage(&used.usage); "tools": tool_ledger(&used.tools)),
-            None => self,
-        }
     }
 }
 
@@ -89,62 +74,96 @@ pub fn run_finished(outcome: OutcomeClass, conditions: &[OutcomeClass], allowed:
     )
 }
 
-/// The name of a cause, as JSON and people read it.
-pub(crate) fn stop_cause(cause: StopCause) -> &'static str {
-    match cause {
-        StopCause::Interrupted => "interrupted",
-        StopCause::Terminated => "terminated",
-        StopCause::TimeLimit => "time limit",
+/// Keys of the journal that only a session needs, or that are told in another form.
+const UNTOLD: [&str; 23] = [
+    "asked",
+    "broken",
+    "commit",
+    "compilation",
+    "cues",
+    "delegate",
+    "exit",
+    "failedTools",
+    "grave",
+    "interrupted",
+    "jitter",
+    "kept",
+    "killed",
+    "last",
+    "origin",
+    "others",
+    "rules",
+    "runId",
+    "stored",
+    "supervisor",
+    "tests",
+    "turn",
+    "work",
+];
+
+impl EventExpander {
+    /// What the journal says, as events tell it: ids are titles and names, points and money are numbers, and what only a
+    /// session needs is left out.
+    pub fn told(&self, said: &impl Serialize) -> Payload {
+        match json!(said) {
+            Value::Object(keys) => self.keys(keys),
+            _ => Payload::default(),
+        }
+    }
+
+    /// Tells what the variant of an enum says.
+    pub fn told_by(&self, variant: &impl Serialize) -> Payload {
+        let said = json!(variant);
+        self.told(&said.as_object().and_then(|named| named.values().next()))
+    }
+
+    /// Tells every value of a list.
+    pub fn each(&self, list: &[impl Serialize]) -> Vec<Payload> {
+        list.iter().map(|said| self.told(said)).collect()
+    }
+
+    fn keys(&self, keys: Map<String, Value>) -> Payload {
+        let mut told = Payload::default();
+        for (key, value) in keys {
+            match value {
+                _ if UNTOLD.contains(&&*key) => {}
+                Value::Object(usage) if matches!(&*key, "usage" | "used") => {
+                    told = told.extend(self.keys(usage));
+                }
+                value => told.put(&key, &self.value(&key, value)),
+            }
+        }
+        told
+    }
+
+    fn value(&self, key: &str, value: Value) -> Value {
+        let title = |id| self.plan.title(id);
+        match (key, value) {
+            ("options", options) => options,
+            (_, Value::Object(keys)) => json!(self.keys(keys)),
+            ("gates", gates) => read(gates, |ids: Vec<GateId>| {
+                ids.iter()
+                    .map(|id| self.plan.gate(*id).name.to_string())
+                    .collect::<Vec<_>>()
+            }),
+            (_, Value::Array(list)) => {
+                // Whatever is named by its number is a task, but for checks.
+                let part = |part: Value| match part {
+                    Value::Number(_) if key != "checks" => read(part, title),
+                    part => self.value(key, part),
+                };
+                list.into_iter().map(part).collect()
+            }
+            ("by" | "to", id @ Value::Number(_)) => read(id, title),
+            ("cost", money) => read(money, Money::to_f64),
+            ("points", points) => read(points, Points::to_f64),
+            ("score", points) => read(points, Points::score_f64),
+            ("confidence", points) => read(points, share),
+            (_, value) => value,
+        }
     }
 }
 
-/// The payload of a model's tool calls.
-pub fn tool_ledger(tools: &ToolLedgerRef) -> Payload {
-    payload!(
-        "calls": tools.calls,
-        "failed": tools.failed,
-        "requests": tools.requests,
-        "unanswered": tools.unanswered,
-        "askedAgain": tools.asked_again,
-        "ledger": tools.file.as_ref().map(file),
-    )
-}
-
-pub fn file(file: &FileRef) -> Payload {
-    payload!("length": file.len, "digest": file.digest)
-}
-
-/// The payloads of files as they were seen.
-pub fn facts(files: &[FileFact]) -> Vec<Payload> {
-    let fact = |fact: &FileFact| payload!("path": fact.path, "size": fact.size, "obstacle": fact.obstacle, "digest": fact.digest);
-    files.iter().map(fact).collect()
-}
-
-pub fn scores(dimensions: &[DimensionScore]) -> Vec<Payload> {
-    let score = |scored: &DimensionScore| {
-        payload!(
-            "dimension": scored.dimension,
-            "score": scored.points.score_f64(),
-            "reasoning": scored.reasoning,
-        )
-    };
-    dimensions.iter().map(score).collect()
-}
-
-/// Adds a judge's answers to the points of the review before; nothing where it was not asked.
-pub fn with_answers(payload: Payload, prior: &[PriorAnswer]) -> Payload {
-    let row = |answer: &PriorAnswer| payload!("id": answer.point, "addressed": answer.addressed, "note": answer.note);
-    let rows = || prior.iter().map(row).collect::<Vec<_>>();
-    payload!(payload; "prior": (!prior.is_empty()).then(rows))
-}
-
-/// The payload of the changes that a turn made to files, as the runtime saw them.
-pub fn turn_files(files: &TurnFiles) -> Payload {
-    payload!(
-        "protected": files.protected,
-        "changed": files.changed,
-        "written": files.written,
-        "overlapped": files.shared,
-        "nothingToDo": files.nothing_to_do,
-    )
+fn read<T: DeserializeOwned, U: Serialize>(value: Value, tell: impl Fn(T) -> U) -> Value {
+    serde_json::from_value(value).map_or(Value::Null, |said| json!(tell(said)))
 }

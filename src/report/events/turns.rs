@@ -3,7 +3,7 @@
 use rules::{domain::TurnId, engine::TurnEvent};
 
 use super::expander::EventExpander;
-use super::payload::{Payload, file, payload, tool_ledger, turn_files};
+use super::payload::{Payload, payload};
 
 impl EventExpander {
     /// The payload of an event about a turn.
@@ -26,23 +26,15 @@ impl EventExpander {
             ),
             TurnEvent::Finished(end) => {
                 let exit = &end.exit;
-                let denials = || end.denied.iter().map(ToString::to_string).collect::<Vec<_>>();
                 let told = payload!(told;
                     "agentName": agent,
                     "exitCode": exit.code,
                     "signal": exit.signal,
                     "duration": end.duration,
-                    "model": end.model,
                 );
-                let told = payload!(told.usage(&end.usage);
-                    "output": end.output.as_ref().map(file),
-                    "stderr": end.stderr.as_ref().map(file),
-                    "resultFile": end.result.as_ref().map(file),
-                    "files": end.files.as_ref().map(turn_files),
-                    "session": end.session.as_deref().map(|session| session.id.to_string()),
-                    "denied": (!end.denied.is_empty()).then(denials),
+                let told = payload!(told.extend(self.told(end));
+                    "session": end.session.as_deref().map(|session| &session.id),
                     "toolCalls": end.tool_calls.map(|calls| calls.calls),
-                    "tools": end.tools.as_deref().map(tool_ledger),
                     "retryAfterMs": exit.retry_after,
                 );
                 match exit.failure {

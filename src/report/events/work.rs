@@ -191,7 +191,9 @@ impl EventExpander {
             Event::Task(
                 _,
                 TaskEvent::EdgeTaken {
-                    stopped: tasks, left, ..
+                    stopped: tasks,
+                    not_taken: left,
+                    ..
                 },
             ) => tasks.iter().chain(left).flat_map(all_of).collect(),
             Event::Run(RunEvent::TasksWithdrawn { tasks }) => tasks.iter().flat_map(all_of).collect(),

@@ -325,7 +325,10 @@ impl RunView {
                 let title = plan.title(*dependency);
                 self.tasks[task.index()].goes_on_without(title, *way);
             }
-            TaskEvent::DelegationRefused { title, reason } => {
+            TaskEvent::DelegationRefused {
+                refused: title,
+                reason,
+            } => {
                 let from = plan.title(task);
                 self.warnings
                     .push(format!("'{from}' does not delegate '{title}': {reason}"));
@@ -524,8 +527,8 @@ pub fn salvaged(
     Salvaged {
         by,
         line,
-        bytes,
-        records,
+        lost_bytes: bytes,
+        lost_records: records,
         file,
     }: &Salvaged,
     at: Timestamp,

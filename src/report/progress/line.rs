@@ -237,7 +237,7 @@ fn gate_line(name: &str, event: &GateEvent) -> ProgressLine {
     } else {
         (Role::Bad, "failed".to_owned())
     };
-    if let Some(avg) = result.avg {
+    if let Some(avg) = result.avg_score {
         append!(detail, "  average {avg}");
     }
     if let Some(reason) = &result.reason {

@@ -153,7 +153,9 @@ fn of_reply(
 ) -> Vec<ProgressLine> {
     let said = match answer {
         Answer::Evaluation { points, .. } => points.to_string(),
-        Answer::Scores { dimensions, .. } => {
+        Answer::Scores {
+            scores: dimensions, ..
+        } => {
             let score = |scored: &DimensionScore| format!("{} {}", scored.dimension, scored.points);
             dimensions.iter().map(score).collect::<Vec<_>>().join(", ")
         }

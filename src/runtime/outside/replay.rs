@@ -458,20 +458,20 @@ impl Rejudge<'_> {
             Err(why) => return (None, Err(why)),
         };
         let asked = FileRef {
-            len: judgement.prompt.bytes,
+            length: judgement.prompt.bytes,
             digest: judgement.prompt.digest,
         };
         let text = self
             .vouched(&SpoolName::Ask(id, AskFile::Request), &asked)
-            .and_then(|()| self.vouched(&SpoolName::Ask(id, AskFile::Reply), &reply.file))
+            .and_then(|()| self.vouched(&SpoolName::Ask(id, AskFile::Reply), &reply.reply))
             // What it did with tools is what its word rests on, as much as what it was shown.
             .and_then(
-                |()| match reply.tools.as_ref().and_then(|tools| tools.file.as_ref()) {
+                |()| match reply.tools.as_ref().and_then(|tools| tools.ledger.as_ref()) {
                     Some(ledger) => self.vouched(&SpoolName::Ask(id, AskFile::Tools), ledger),
                     None => Ok(()),
                 },
             )
-            .and_then(|()| match reply.file.len {
+            .and_then(|()| match reply.reply.length {
                 0 => Ok(String::new()),
                 _ => Ok(read_head(
                     &self.run.spool_file(&SpoolName::Ask(id, AskFile::Reply)),
@@ -481,7 +481,7 @@ impl Rejudge<'_> {
         let read = text.map(|text| {
             let said = JudgeReply {
                 text: &text,
-                len: reply.file.len,
+                len: reply.reply.length,
                 cut_short: judgement.cut_short,
             };
             parse(said, &judgement)
@@ -579,7 +579,7 @@ fn first_difference(recorded: &[Event], derived: &[Event]) -> Option<usize> {
         ) => was == is && of == conditions && but == allowed,
         // A mission that was accepted is compiled anew: it is told by its digest.
         (Event::Run(RunEvent::MissionChanged(was)), Event::Run(RunEvent::MissionChanged(is))) => {
-            was.to == is.to
+            was.mission_digest == is.mission_digest
         }
         _ => was == is,
     };

@@ -111,19 +111,19 @@ pub fn named_files(event: &Event) -> Vec<(SpoolName, Recorded)> {
             vec![(SpoolName::Ask(*id, AskFile::Handoff), Some(file))]
         }
         Event::Turn(turn, TurnEvent::Finished(end)) => {
-            let ledger = end.tools.as_deref().and_then(|tools| tools.file.as_ref());
+            let ledger = end.tools.as_deref().and_then(|tools| tools.ledger.as_ref());
             vec![
                 (SpoolName::Out(*turn), end.output.as_ref()),
                 (SpoolName::Err(*turn), end.stderr.as_ref()),
-                (SpoolName::Result(*turn), end.result.as_ref()),
+                (SpoolName::Result(*turn), end.result_file.as_ref()),
                 (SpoolName::TurnTools(*turn), ledger),
             ]
         }
         Event::Ask(id, AskEvent::Replied(said_by)) => {
             let reply = &said_by.reply;
-            let ledger = reply.tools.as_deref().and_then(|tools| tools.file.as_ref());
+            let ledger = reply.tools.as_deref().and_then(|tools| tools.ledger.as_ref());
             vec![
-                (SpoolName::Ask(*id, AskFile::Reply), said(&reply.file)),
+                (SpoolName::Ask(*id, AskFile::Reply), said(&reply.reply)),
                 (
                     SpoolName::Ask(*id, AskFile::Judgement),
                     reply.judgement.as_deref(),
@@ -132,7 +132,7 @@ pub fn named_files(event: &Event) -> Vec<(SpoolName, Recorded)> {
             ]
         }
         Event::Ask(id, AskEvent::Failed { used: Some(used), .. }) => {
-            vec![(SpoolName::Ask(*id, AskFile::Tools), used.tools.file.as_ref())]
+            vec![(SpoolName::Ask(*id, AskFile::Tools), used.tools.ledger.as_ref())]
         }
         _ => Vec::new(),
     };
@@ -144,7 +144,7 @@ pub fn named_files(event: &Event) -> Vec<(SpoolName, Recorded)> {
 
 /// A file that says something.
 fn said(file: &FileRef) -> Option<&FileRef> {
-    (file.len > 0).then_some(file)
+    (file.length > 0).then_some(file)
 }
 
 /// Why the good beginning of a journal could not be kept.

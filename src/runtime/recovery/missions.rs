@@ -67,13 +67,19 @@ impl Missions {
         for event in &mut record.events {
             match event {
                 Event::Run(RunEvent::MissionChanged(change)) => {
-                    let next = Arc::new(frozen_plan(&self.run, change.number, change.to, &self.options)?);
+                    let next = Arc::new(frozen_plan(
+                        &self.run,
+                        change.number,
+                        change.mission_digest,
+                        &self.options,
+                    )?);
                     change.mission = Some(next.clone());
                     if let Fact::ChangeMission { mission, .. } = &mut record.fact {
                         *mission = Some(next);
                     }
-                    (self.number, self.digest) = (change.number, change.to);
-                    self.steps.push(Step::Mission(change.number, change.to));
+                    (self.number, self.digest) = (change.number, change.mission_digest);
+                    self.steps
+                        .push(Step::Mission(change.number, change.mission_digest));
                 }
                 Event::Run(RunEvent::Resumed(resume)) => self.options = resume.options.clone(),
                 _ => self.steps.extend(event.plan_step().map(Step::Changed)),

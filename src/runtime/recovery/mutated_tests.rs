@@ -11,7 +11,7 @@ use supervisor::files::no_links::scratch_folder;
 
 use super::recover::recover;
 
-const JOURNALS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/journals/v4");
+const JOURNALS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/journals/v5");
 
 /// Where numbers stand in a text, outside of strings.
 fn numbers(text: &str) -> Vec<(usize, usize)> {

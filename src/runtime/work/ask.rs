@@ -215,7 +215,7 @@ impl AskOrder {
         });
         let (file, judgement) = written.await??;
         let reply = ReplyRef {
-            file: file.unwrap_or_else(nothing),
+            reply: file.unwrap_or_else(nothing),
             model: None,
             usage: Usage::ZERO,
             tools: None,

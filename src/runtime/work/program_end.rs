@@ -194,7 +194,7 @@ fn seal_turn(
                 end.usage = claims.usage.as_usage();
             }
             handed_down = claims.delegate;
-            end.result = Some(file);
+            end.result_file = Some(file);
             (claimed, said, nothing_to_do) = (claims.question, claims.output, claims.nothing_to_do);
         }
         Ok(None) => {}
@@ -209,7 +209,8 @@ fn seal_turn(
                 .for_each(warn);
         }
         let can_confirm = plan.rules.orchestrator.is_some();
-        if can_confirm && said.is_none() && end.output.as_ref().is_some_and(|out| out.len <= SHORT_OUTPUT) {
+        if can_confirm && said.is_none() && end.output.as_ref().is_some_and(|out| out.length <= SHORT_OUTPUT)
+        {
             said = read_head(&out, SHORT_OUTPUT).ok();
         }
         let wish = end.asked.take();
@@ -277,7 +278,7 @@ fn seal_outputs(
     }
     // It may have grown since, but what is gone of it may have been the work.
     let found = if printed == out {
-        end.output.as_ref().map_or(0, |out| out.len)
+        end.output.as_ref().map_or(0, |out| out.length)
     } else {
         std::fs::symlink_metadata(printed).map_or(0, |found| found.len())
     };

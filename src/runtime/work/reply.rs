@@ -266,8 +266,11 @@ fn read<T>(
     let file = seal(&place.reply).map_err(|error| unreadable(error.to_string()))?;
     // An empty reply is a reply, and says nothing.
     let file = file.unwrap_or_else(nothing);
-    if file.len < least {
-        return Err(unreadable(format!("it has {} bytes, and had {least}", file.len)));
+    if file.length < least {
+        return Err(unreadable(format!(
+            "it has {} bytes, and had {least}",
+            file.length
+        )));
     }
     if digest.is_some_and(|digest| digest != file.digest) {
         return Err(unreadable("somebody else has written to it".to_owned()));
@@ -275,18 +278,18 @@ fn read<T>(
     let bytes = read_head_bytes(&place.reply, LARGEST_REPLY);
     let bytes = bytes.map_err(|error| unreadable(error.to_string()))?;
     // What is read must be what the record vouches for, byte by byte. A reply that is too long is not read at all.
-    if file.len <= LARGEST_REPLY && Digest::of(&bytes) != file.digest {
+    if file.length <= LARGEST_REPLY && Digest::of(&bytes) != file.digest {
         return Err(unreadable("it was written to while it was read".to_owned()));
     }
     let text = String::from_utf8_lossy(&bytes);
     let judged = write_judgement(&place.judgement, judgement).map_err(failed_here)?;
     let said = JudgeReply {
         text: &text,
-        len: file.len,
+        len: file.length,
         cut_short: judgement.cut_short,
     };
     let reply = ReplyRef {
-        file,
+        reply: file,
         model,
         usage,
         tools: None,
@@ -338,7 +341,7 @@ pub fn write_steps(
     let file = write(path, &lines)?;
     Ok(file.map(|file| {
         Box::new(ToolLedgerRef {
-            file: Some(file),
+            ledger: Some(file),
             calls: u32::try_from(called.len()).unwrap_or(u32::MAX),
             ..ToolLedgerRef::default()
         })
@@ -348,7 +351,7 @@ pub fn write_steps(
 /// A reply of no length.
 pub fn nothing() -> FileRef {
     FileRef {
-        len: 0,
+        length: 0,
         digest: Digest::of(b""),
     }
 }

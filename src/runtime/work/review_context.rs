@@ -377,7 +377,7 @@ fn course(
             let path = folder.spool_file(&SpoolName::TurnTools(turn));
             let lost = || WorkError::lost("the record of its tool calls is lost");
             check(&path, record).map_err(lost())?;
-            let is_cut = record.len > LARGEST_RECORD;
+            let is_cut = record.length > LARGEST_RECORD;
             let mut record = read_head(&path, LARGEST_RECORD).map_err(lost())?;
             secrets.redact_in(&mut record);
             steps(&record, is_cut, &mut said)

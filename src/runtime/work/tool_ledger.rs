@@ -134,7 +134,7 @@ impl ToolLedger {
             (Some(_), Err(error)) => return lost(&error.to_string()),
         };
         Ok(ToolLedgerRef {
-            file,
+            ledger: file,
             calls: kept.calls,
             failed: kept.failed,
             asked_again: kept.asked_again,

@@ -78,5 +78,5 @@ impl Remembered {
 /// Only what is printed may be long enough to be worth it.
 fn key(output: &OutputRefs) -> Option<Digest> {
     let printed = output.stdout.as_ref().filter(|_| output.result.is_none())?;
-    (printed.len > LONG).then_some(printed.digest)
+    (printed.length > LONG).then_some(printed.digest)
 }

@@ -300,7 +300,9 @@ impl Seen {
             self.seats
                 .values()
                 .filter_map(|seat| match seat.result.as_ref().or(seat.first.as_ref())? {
-                    Answer::Scores { dimensions, .. } => Some(dimensions.first()?.points.to_f64()),
+                    Answer::Scores {
+                        scores: dimensions, ..
+                    } => Some(dimensions.first()?.points.to_f64()),
                     Answer::Evaluation { points, .. } => Some(points.to_f64()),
                     _ => None,
                 });

@@ -39,7 +39,7 @@ impl Bill {
             }
             "turn.finished" => {
                 let reached = self.reached.remove(&body["id"].to_string());
-                let failed = !body["exit"]["f"].is_null();
+                let failed = !body["exit"]["failure"].is_null();
                 if !reached && failed {
                     return;
                 }
@@ -54,7 +54,7 @@ impl Bill {
             }
             "ask.replied" => {
                 self.out.remove(&call(body));
-                self.told(&body["reply"]["u"]);
+                self.told(&body["reply"]["usage"]);
             }
             "ask.failed" => {
                 self.out.remove(&call(body));
@@ -67,10 +67,10 @@ impl Bill {
 
     /// Adds what was said; whether that tells the cost.
     fn told(&mut self, usage: &Value) -> bool {
-        let (read, written) = (usage["i"].as_u64(), usage["o"].as_u64());
+        let (read, written) = (usage["inputTokens"].as_u64(), usage["outputTokens"].as_u64());
         self.input_tokens += read.unwrap_or(0);
         self.output_tokens += written.unwrap_or(0);
-        let cost = &usage["c"];
+        let cost = &usage["cost"];
         let Some(cost) = cost.as_str().map(str::to_owned).or(cost.as_number().map(ToString::to_string))
         else {
             return false;

@@ -158,8 +158,8 @@ impl<'p> Recount<'p> {
             "task.dependencyFailed" if body["step"]["resolved"].is_string() => {
                 let (on, way) = (index(&body["dependency"]), text(&body["step"]["resolved"]));
                 self.count(&format!("without by {way}"));
-                if way != "r" {
-                    self.seen(body).without.insert(on, way != "b");
+                if way != "retry" {
+                    self.seen(body).without.insert(on, way != "absorb");
                 }
             }
             "task.superseded" => {
@@ -181,10 +181,10 @@ impl<'p> Recount<'p> {
             "turn.started" => self.turn_started(&body["id"]),
             "turn.finished" => {
                 let seen = self.turn_ended(&body["id"]);
-                seen.failure = body["exit"]["f"].as_str().map(str::to_owned);
+                seen.failure = body["exit"]["failure"].as_str().map(str::to_owned);
                 self.audit.1 |= self.tasks.iter().any(|seen| seen.recorded);
                 let seen = self.seen_at(&body["id"]);
-                seen.tampered |= body["files"]["p"].as_array().is_some_and(|files| !files.is_empty());
+                seen.tampered |= body["files"]["protected"].as_array().is_some_and(|files| !files.is_empty());
             }
             "turn.lost" => {
                 self.turn_ended(&body["id"]).due = true;
@@ -244,7 +244,7 @@ impl<'p> Recount<'p> {
         assert_eq!(self.tasks[task].status, from, "{body}");
         let (_, edges) = EDGES.iter().find(|(known, _)| *known == from).expect("a known state");
         assert!(edges.contains(&to), "no such edge: {body}");
-        let (flag, mode) = (body["flag"].as_str(), body["mode"].as_str());
+        let (flag, mode) = (body["qualityFlag"].as_str(), body["mode"].as_str());
         let seen = &self.tasks[task];
         match to {
             "assigned" if seen.attempt == 0 => self.may_begin(task),
@@ -343,11 +343,11 @@ impl<'p> Recount<'p> {
     }
 
     fn verdict(&mut self, body: &Value) {
-        let (stage, verdict) = (text(&body["s"]), text(&body["v"]));
-        let cause = body["c"].as_str();
-        let points = body["p"].as_str().map(|points| points.parse().expect("points are a number"));
-        let by_judges = stage == "judge" && body["b"].is_null();
-        let relaxed = body["l"] == "relaxed";
+        let (stage, verdict) = (text(&body["stage"]), text(&body["verdict"]));
+        let cause = body["cause"].as_str();
+        let points = body["points"].as_str().map(|points| points.parse().expect("points are a number"));
+        let by_judges = stage == "judge" && body["by"].is_null();
+        let relaxed = body["mark"] == "relaxed";
         let seen = self.seen(body);
         if let Some(points) = points.filter(|_| by_judges) {
             let (bar, full) = (seen.asked.bar(), seen.asked.full_bar());
@@ -419,20 +419,20 @@ impl<'p> Recount<'p> {
     }
 
     fn added(&mut self, body: &Value) {
-        if body["o"] == "request" {
+        if body["origin"] == "request" {
             return self.requested(body);
         }
-        let source = index(&body["s"]);
-        let is_fixup = body["o"] == "fixup";
-        for task in body["t"].as_array().expect("there are some") {
-            let id = index(&task["i"]);
+        let source = index(&body["source"]);
+        let is_fixup = body["origin"] == "fixup";
+        for task in body["tasks"].as_array().expect("there are some") {
+            let id = index(&task["id"]);
             let indices = |key: &str| -> BTreeSet<usize> {
                 let list = task[key].as_array().into_iter().flatten();
                 list.map(index).collect()
             };
             // A fixup is asked for the same as what it mends.
             let asked = Asked {
-                title: text(&task["l"]).to_owned(),
+                title: text(&task["title"]).to_owned(),
                 ..if is_fixup {
                     // Only a clean one helps: it is held to the full bar.
                     Asked { foundation: false, ..self.tasks[source].asked.clone() }
@@ -441,9 +441,9 @@ impl<'p> Recount<'p> {
                 }
             };
             self.is_new(&asked.title);
-            let mut seen = Seen::new(asked, indices("n"));
+            let mut seen = Seen::new(asked, indices("needs"));
             if is_fixup {
-                assert!(indices("n").iter().all(|on| self.tasks[*on].is_there()), "{body}");
+                assert!(indices("needs").iter().all(|on| self.tasks[*on].is_there()), "{body}");
                 let mended = &mut self.tasks[source];
                 assert!(mended.fixup.is_none() && mended.mends.is_none(), "{body}");
                 assert_eq!(mended.asked.exhausted, Some("fixup"), "{body}");
@@ -452,7 +452,7 @@ impl<'p> Recount<'p> {
                 // What it mends may have acted already.
                 seen.words = 0;
             } else {
-                assert!(indices("n").contains(&source), "{body}");
+                assert!(indices("needs").contains(&source), "{body}");
             }
             match self.tasks.get_mut(id) {
                 Some(old) => {
@@ -465,7 +465,7 @@ impl<'p> Recount<'p> {
                     self.tasks.push(seen);
                 }
             }
-            for waiting in indices("w") {
+            for waiting in indices("awaitedBy") {
                 assert_eq!(self.tasks[waiting].attempt, 0, "it has begun already: {body}");
                 self.tasks[waiting].needs.insert(id);
             }
@@ -475,17 +475,17 @@ impl<'p> Recount<'p> {
 
     /// A request became the task that was asked for.
     fn requested(&mut self, body: &Value) {
-        let number: usize = text(&body["r"])
+        let number: usize = text(&body["request"])
             .strip_prefix("req-")
             .and_then(|number| number.parse().ok())
             .expect("a request has a number");
         let asked = self.plan.requests[number - 1].clone();
-        let [task] = &body["t"].as_array().expect("there is one")[..] else {
+        let [task] = &body["tasks"].as_array().expect("there is one")[..] else {
             panic!("a request is one task: {body}");
         };
-        let needs: Vec<usize> = task["n"].as_array().into_iter().flatten().map(index).collect();
+        let needs: Vec<usize> = task["needs"].as_array().into_iter().flatten().map(index).collect();
         assert_eq!(
-            (text(&task["l"]), &needs, index(&task["i"])),
+            (text(&task["title"]), &needs, index(&task["id"])),
             (asked.title.as_str(), &asked.needs, self.tasks.len()),
             "{body}"
         );
@@ -525,7 +525,7 @@ impl<'p> Recount<'p> {
         let passed = (!gate.all_passed || after.iter().all(|seen| seen.status == "done"))
             && (gate.accepts_below || after.iter().filter(below).count() == 0)
             && gate.min.is_none_or(|min| !scores.is_empty() && mean >= min);
-        assert_eq!(body["result"]["p"], passed, "{body} {after:?}");
+        assert_eq!(body["result"]["passed"], passed, "{body} {after:?}");
         self.gates[id] = (Some(passed), false);
     }
 

@@ -196,7 +196,8 @@ fn with_another(records: &[Value], at: usize, path: &str) -> Option<Change> {
         path.split('/').filter(|key| !key.is_empty() && key.parse::<usize>().is_err()).collect();
     let name = format!("record {}: {path} is {}", records[at]["seq"], changed[at].pointer(path)?);
     let mut value = keys.join(".");
-    if was_some && matches!(value.as_str(), "fact.turn-ended.files.c" | "fact.turn-ended.files.w") {
+    if was_some && matches!(value.as_str(), "fact.turn-ended.files.changed" | "fact.turn-ended.files.written")
+    {
         value += ".more";
     }
     Some(in_journal(name, value, &changed))

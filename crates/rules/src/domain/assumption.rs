@@ -20,9 +20,7 @@ worded! {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BrokenAssumption {
     /// The assumption that does not hold.
-    #[serde(rename = "k")]
     pub kind: Assumption,
     /// The words of the agent, cut to a bounded length.
-    #[serde(rename = "e")]
     pub evidence: String,
 }

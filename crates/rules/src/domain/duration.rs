@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 
 /// A span of time in milliseconds: `90s`, `30m`, `2h`, `250ms`, `1d`. In files also a bare integer (milliseconds).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
-#[serde(transparent)]
 pub struct Millis(pub u64);
 
 impl Millis {
@@ -111,7 +110,6 @@ pub struct ParseMomentError;
 
 /// A moment: milliseconds since the Unix epoch, UTC. RFC 3339 in JSON output, an integer in the journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
-#[serde(transparent)]
 pub struct Timestamp(pub u64);
 
 impl Timestamp {

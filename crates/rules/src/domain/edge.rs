@@ -5,10 +5,10 @@ worded! {
     #[derive(PartialOrd, Ord)]
     pub enum Edge {
         /// `onPass`: the work is good.
-        Pass = "onPass" as "p",
+        Pass = "onPass",
         /// The work is not good: `onFail`.
-        Fail = "onFail" as "f",
+        Fail = "onFail",
         /// `onRefer`: that could not be told.
-        Refer = "onRefer" as "r",
+        Refer = "onRefer",
     }
 }

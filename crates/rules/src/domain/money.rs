@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 
 /// An amount of money, zero or more. Whose money is up to the prices; it is shown with a dollar sign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
-#[serde(transparent)]
 pub struct Money(Decimal);
 
 /// No amount is larger; far more than anybody pays, and far less than what overflows a sum.

@@ -14,55 +14,39 @@ use super::{
     StageKey, TaskId,
 };
 
-/// The purpose of a call to an agent. The journal names it by its code; variants are only ever added.
+/// The purpose of a call to an agent. Variants are only ever added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Purpose {
     /// To score the work by a panel's dimensions, or in one number (sections 7 and 9).
-    #[serde(rename = "j")]
     Score(SeatPlace),
     /// Whether what another agent said instead of working is a question (section 5).
-    #[serde(rename = "c")]
     Confirm,
     /// To answer another agent's question (section 5).
-    #[serde(rename = "a")]
     Answer,
     /// To say what becomes of a task whose dependency failed (section 11).
-    #[serde(rename = "r")]
-    Resolve {
-        #[serde(rename = "d")]
-        dependency: TaskId,
-    },
+    Resolve { dependency: TaskId },
     /// Whether a task may start (section 5).
-    #[serde(rename = "p")]
     Approve {
         /// The number of the approval within the task.
-        #[serde(rename = "n")]
         number: u32,
         /// The position of the agent among the approvers.
-        #[serde(rename = "a")]
         approver: u32,
     },
     /// To grade the work by a rubric (section 10).
-    #[serde(rename = "g")]
     Grade {
         /// The round of the verification, from 1.
-        #[serde(rename = "r")]
         round: u32,
     },
     /// To cut the criteria of a task into yes-or-no questions (section 10).
-    #[serde(rename = "d")]
     Decompose {
         /// The round of the verification, from 1.
-        #[serde(rename = "r")]
         round: u32,
     },
     /// To judge the work in a stage behind the verification (sections 6.7 and 15).
-    #[serde(rename = "s")]
     Stage {
-        #[serde(rename = "s")]
         step: StageKey,
         /// The round of the stage, from 1.
-        #[serde(rename = "r")]
         round: u32,
     },
 }
@@ -139,102 +123,67 @@ impl Purpose {
 
 /// The answer of an agent that was asked, as far as it fits the question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Answer {
     /// [`Purpose::Score`]: a score for every dimension of a panel.
-    #[serde(rename = "e")]
     Scores {
-        /// One for each of the task's dimensions, in their order.
-        #[serde(rename = "d")]
-        dimensions: Vec<DimensionScore>,
-        /// The findings of the reviewer.
-        #[serde(rename = "f", default, skip_serializing_if = "Vec::is_empty")]
-        findings: Vec<Finding>,
         /// The reviewer's answers to the points of the review before.
-        #[serde(rename = "a", default, skip_serializing_if = "Vec::is_empty")]
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
         prior: Vec<PriorAnswer>,
+        /// One for each of the task's dimensions, in their order.
+        scores: Vec<DimensionScore>,
+        /// The findings of the reviewer.
+        findings: Vec<Finding>,
     },
     /// [`Purpose::Score`]: the one number of an evaluation.
-    #[serde(rename = "v")]
     Evaluation {
+        /// The judge's answers to the points of the review before.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        prior: Vec<PriorAnswer>,
         /// The score in points.
-        #[serde(rename = "p")]
         points: Points,
         /// The text of the reviewer.
-        #[serde(rename = "t", default, skip_serializing_if = "String::is_empty")]
         reasoning: String,
         /// The findings of the judge, where they had a form.
-        #[serde(rename = "f", default, skip_serializing_if = "Vec::is_empty")]
         findings: Vec<Finding>,
-        /// The judge's answers to the points of the review before.
-        #[serde(rename = "a", default, skip_serializing_if = "Vec::is_empty")]
-        prior: Vec<PriorAnswer>,
     },
     /// For [`Purpose::Confirm`]: whether the output is a question.
-    #[serde(rename = "q")]
     IsQuestion(bool),
     /// For [`Purpose::Answer`]: the answer.
-    #[serde(rename = "a")]
     Text(String),
     /// For [`Purpose::Answer`]: the agent does not know, and a person should be asked.
-    #[serde(rename = "n")]
     DoesNotKnow,
     /// [`Purpose::Resolve`]: the task can do without, if it is told this.
-    #[serde(rename = "b")]
     Absorb {
         /// The prompt for the task's agent.
-        #[serde(rename = "p")]
         prompt: String,
     },
     /// [`Purpose::Resolve`]: the dependency is to be tried again.
-    #[serde(rename = "r")]
-    Retry {
-        #[serde(rename = "w", default, skip_serializing_if = "String::is_empty")]
-        reason: String,
-    },
+    Retry { reason: String },
     /// [`Purpose::Resolve`]: nothing can be done.
-    #[serde(rename = "u")]
-    Unresolvable {
-        #[serde(rename = "w", default, skip_serializing_if = "String::is_empty")]
-        reason: String,
-    },
+    Unresolvable { reason: String },
     /// [`Purpose::Approve`]: the task may start.
-    #[serde(rename = "y")]
     Approve,
     /// For [`Purpose::Approve`]: the work may not begin.
-    #[serde(rename = "z")]
-    Reject {
-        #[serde(rename = "w")]
-        reason: String,
-    },
+    Reject { reason: String },
     /// [`Purpose::Approve`]: somebody else should say.
-    #[serde(rename = "o")]
-    Undecided {
-        #[serde(rename = "w", default, skip_serializing_if = "String::is_empty")]
-        reason: String,
-    },
+    Undecided { reason: String },
     /// For [`Purpose::Grade`]: the grades.
-    #[serde(rename = "g")]
     Grades(Box<RubricReply>),
     /// For [`Purpose::Decompose`]: the questions.
-    #[serde(rename = "p")]
     Probes(Vec<Probe>),
     /// [`Purpose::Stage`]: what one of the mission's own stages says.
-    #[serde(rename = "s")]
     Opinion(Box<Opinion>),
     /// [`Purpose::Stage`]: what a red team or a vision check found, as far as its report could be read.
-    #[serde(rename = "f")]
     Findings(Box<FindingsReport>),
     /// The reply does not fit the question, so it says nothing.
-    #[serde(rename = "x")]
     Unreadable {
-        #[serde(rename = "w")]
         why: String,
         /// The beginning of the reply.
-        #[serde(rename = "t", default, skip_serializing_if = "String::is_empty")]
         excerpt: String,
         /// Whether the reply speaks of something grave all the same: a report that must not be passed over
         /// (section 15).
-        #[serde(rename = "g", default, skip_serializing_if = "std::ops::Not::not")]
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         grave: bool,
     },
 }
@@ -276,27 +225,22 @@ impl Answer {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct SeatPlace {
     /// The attempt that is judged.
-    #[serde(rename = "a")]
     pub attempt: u32,
     /// The round in which reviewers were asked about this attempt, from 1.
-    #[serde(rename = "r")]
     pub round: u32,
     /// The seat, from 0.
-    #[serde(rename = "s")]
     pub seat: u32,
 }
 
 /// The id of a call to an agent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct AskId {
     /// The task that it is about.
-    #[serde(rename = "t")]
     pub task: TaskId,
     /// The number of the call within the task, from 1 over the whole run.
-    #[serde(rename = "n")]
     pub number: u32,
     /// The try, from 1: request retries count on.
-    #[serde(rename = "y")]
     pub attempt_try: u32,
 }
 

@@ -16,7 +16,6 @@ const MEAN_DECIMALS: u32 = 12;
 
 /// A score as points from 0 to 100.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
-#[serde(transparent)]
 pub struct Points(Decimal);
 
 impl Points {

@@ -5,15 +5,13 @@ use std::cmp::Ordering;
 use std::fmt;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use super::{DeclaredVerdict, Finding, PriorAnswer};
 
 /// A kind of stage (section 6). The order of the variants is the order of judging: comparisons and pipelines go by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-// Documents write `as_str`, and so say their schemas.
-#[schemars(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase")]
 pub enum Stage {
     /// Exit status and the agent's own error.
     Outcome,
@@ -30,10 +28,8 @@ pub enum Stage {
     /// One of the mission's own further stages.
     Stages,
     /// An agent that attacks the work.
-    #[serde(alias = "r")]
     RedTeam,
     /// A check of screenshots.
-    #[serde(alias = "v")]
     Vision,
     /// The proof of work that passed: checks that failed before it, somebody's judgement, or neither.
     Proof,
@@ -90,13 +86,12 @@ impl Stage {
 }
 
 /// The key of one stage of a task's judging among all of them, in their order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum StageKey {
     /// The stage of a kind that there is at most once.
     Of(Stage),
     /// One of the task's `stages`, by position.
-    #[serde(deserialize_with = "position")]
     Own(u32),
 }
 
@@ -162,39 +157,16 @@ impl fmt::Display for StageKey {
     }
 }
 
-impl Serialize for StageKey {
-    /// Two kinds have had a shorter word in the journal from the beginning.
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Own(n) => to.serialize_newtype_variant("StageKey", 1, "s", n),
-            Self::Of(Stage::RedTeam) => to.serialize_str("r"),
-            Self::Of(Stage::Vision) => to.serialize_str("v"),
-            Self::Of(stage) => stage.serialize(to),
-        }
-    }
-}
-
-fn position<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
-    #[derive(Deserialize)]
-    struct Own {
-        s: u32,
-    }
-    Own::deserialize(from).map(|own| own.s)
-}
-
 /// The opinion of a stage about the work.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Opinion {
-    #[serde(rename = "v")]
     pub verdict: DeclaredVerdict,
     /// Why, in a sentence; empty where it needs none.
-    #[serde(rename = "w", default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
     /// The findings of the stage.
-    #[serde(rename = "f", default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
     /// The judge's answers to the points of the review before.
-    #[serde(rename = "a", default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub prior: Vec<PriorAnswer>,
 }
 
@@ -228,18 +200,14 @@ mod tests {
     }
 
     #[test]
-    fn a_journal_keeps_its_words_for_stages() {
+    fn a_journal_has_the_words_of_documents_for_stages_and_the_positions_of_those_of_a_task() {
         for (key, text) in [
-            (StageKey::Own(2), r#"{"s":2}"#),
-            (StageKey::Of(Stage::RedTeam), r#""r""#),
-            (StageKey::Of(Stage::Vision), r#""v""#),
+            (StageKey::Own(2), "2"),
+            (StageKey::Of(Stage::RedTeam), r#""redTeam""#),
             (StageKey::Of(Stage::Judge), r#""judge""#),
         ] {
             assert_eq!(serde_json::to_string(&key).unwrap(), text);
             assert_eq!(serde_json::from_str::<StageKey>(text).unwrap(), key);
         }
-        // Where attempts were used up, the kind stands instead of the stage.
-        let kind: StageKey = serde_json::from_str(r#""red_team""#).unwrap();
-        assert_eq!(kind, StageKey::Of(Stage::RedTeam));
     }
 }

@@ -129,10 +129,8 @@ impl Cause {
 #[serde(rename_all = "camelCase")]
 pub struct CriterionGrade {
     /// The grade, a share from 0 to 1 as points; `None` if it could not be checked.
-    #[serde(rename = "p", default, skip_serializing_if = "Option::is_none")]
     pub points: Option<Points>,
     /// The evidence that was seen, or why nothing could be said.
-    #[serde(rename = "e")]
     pub evidence: String,
 }
 
@@ -234,13 +232,10 @@ pub enum Addressed {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PriorAnswer {
     /// The number of the point, from 1.
-    #[serde(rename = "i")]
-    pub point: u32,
+    pub id: u32,
     /// Whether the point was addressed.
-    #[serde(rename = "a")]
     pub addressed: Addressed,
     /// The evidence for the answer.
-    #[serde(rename = "n", default, skip_serializing_if = "String::is_empty")]
     pub note: String,
 }
 
@@ -264,8 +259,8 @@ pub struct DimensionScore {
     /// The name of the dimension.
     pub dimension: String,
     /// The score on the scale 1 to 5, as points.
+    #[serde(rename = "score")]
     pub points: Points,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reasoning: String,
 }
 

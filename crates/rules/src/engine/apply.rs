@@ -128,7 +128,11 @@ fn change_standing(state: &mut State, task: TaskId, event: &Event, said: &TaskEv
                 (acceptance.order, acceptance.turns, acceptance.session) = (order, turns, session);
             }
         }
-        TaskEvent::EdgeTaken { left, kept, .. } => {
+        TaskEvent::EdgeTaken {
+            not_taken: left,
+            kept,
+            ..
+        } => {
             change_task(state, task, event);
             for id in left {
                 left_out::leave(state, *id);

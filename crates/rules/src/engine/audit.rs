@@ -70,19 +70,16 @@ pub enum AuditStanding {
 
 /// The step behind a look at the files that a task's rules name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum AfterScan {
     /// The judging of the work begins.
     #[default]
-    #[serde(rename = "p")]
     Preflight,
     /// The checks of the work have passed, and judges are next.
-    #[serde(rename = "j")]
     Judges,
     /// A stage judged files that were changed meanwhile, and is asked once more.
-    #[serde(rename = "r")]
     Repeat,
     /// The work is accepted.
-    #[serde(rename = "a")]
     Accept,
 }
 

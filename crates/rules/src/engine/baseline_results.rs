@@ -4,27 +4,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::{BeforeWork, Digest, Millis};
 
-use super::event_payload::is_default;
-
 /// The result of a task's check before the work on it began.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct BaselineResult {
     /// The digest of what the check does.
-    #[serde(rename = "k")]
     pub key: Digest,
-    #[serde(rename = "b")]
     pub before: BeforeWork,
     /// Why the check was red or is unknown, in words.
-    #[serde(rename = "r", default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
     /// Whether the check failed only because its program or its folder was not there.
-    #[serde(rename = "n", default, skip_serializing_if = "is_default")]
     pub never_ran: bool,
     /// The time that the check took.
-    #[serde(rename = "d", default, skip_serializing_if = "is_default")]
     pub duration: Millis,
     /// The first files that it goes by and that were not there, seen from the folder of the task.
-    #[serde(rename = "m", default, skip_serializing_if = "is_default")]
     pub lacks: Vec<Box<str>>,
 }
 

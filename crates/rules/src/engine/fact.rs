@@ -379,31 +379,31 @@ pub struct TurnEnd {
     pub exit: Exit,
     /// Whether the runner itself ended it (an interrupt, a limit): then it is lost, not failed.
     pub interrupted: bool,
+    /// The time that the turn took.
+    pub duration: Millis,
+    /// The model as returned.
+    pub model: Option<String>,
+    /// The usage of the turn.
+    pub usage: Usage,
     pub output: Option<FileRef>,
     /// The standard error of the turn.
     pub stderr: Option<FileRef>,
-    /// The time that the turn took.
-    pub duration: Millis,
     /// The result file, if the agent wrote one.
-    pub result: Option<FileRef>,
-    /// The usage of the turn.
-    pub usage: Usage,
-    /// The model as returned.
-    pub model: Option<String>,
+    pub result_file: Option<FileRef>,
+    /// The changes of files, where they were looked at.
+    pub files: Option<TurnFiles>,
     /// The session in which the agent's next turn can go on. Its usage counts from where `counted` does.
     pub session: Option<Box<SessionRef>>,
     /// The calls that the program was not allowed to make, as it names them.
     pub denied: Vec<Box<str>>,
-    /// Sub-tasks that the agent wants to hand down.
-    pub delegate: Vec<SubTask>,
-    /// The changes of files, where they were looked at.
-    pub files: Option<TurnFiles>,
     /// The tool calls that its adapter saw; `None` where it sees none.
     pub tool_calls: Option<ToolCalls>,
-    /// The tool calls that failed for good, for a reason that may pass.
-    pub failed_tools: Vec<FailedTool>,
     /// The record of the tool calls in the spool, where this program made them.
     pub tools: Option<Box<ToolLedgerRef>>,
+    /// Sub-tasks that the agent wants to hand down.
+    pub delegate: Vec<SubTask>,
+    /// The tool calls that failed for good, for a reason that may pass.
+    pub failed_tools: Vec<FailedTool>,
     /// The possible question that the turn ended with.
     pub asked: Option<Asked>,
     /// The assumption that the agent says does not hold.

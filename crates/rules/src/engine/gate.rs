@@ -50,13 +50,13 @@ pub fn gate_view(state: &State, id: GateId) -> GateView<'_> {
     let (passed, avg, reason) = match &gate.result {
         Some(result) => (
             result.passed,
-            result.avg,
+            result.avg_score,
             result.reason.as_deref().map(Cow::Borrowed),
         ),
         None if gate.open > 0 => return waiting(state, id),
         None => {
             let result = evaluate_gate(state, id);
-            (result.passed, result.avg, result.reason.map(Cow::Owned))
+            (result.passed, result.avg_score, result.reason.map(Cow::Owned))
         }
     };
     let standing = match passed {

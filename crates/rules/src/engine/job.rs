@@ -83,7 +83,6 @@ pub enum JobEnd {
     /// Files were looked at.
     Seen {
         /// The files as they were seen.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
         files: Vec<FileFact>,
         /// Why the task's answer stands for no work, where that was asked.
         hollow: Option<String>,

@@ -118,7 +118,7 @@ mod tests {
         let mut state = Simulation::new(YAML, options()).state;
         (state.tasks[0].lifecycle, state.tasks[1].lifecycle) = (Assigned.into(), Done.into());
         let step = |task: u32, from, to, flag: Option<&str>, mode: Option<&str>| -> Event {
-            let told = serde_json::json!({ "from": from, "to": to, "flag": flag, "mode": mode });
+            let told = serde_json::json!({ "from": from, "to": to, "qualityFlag": flag, "mode": mode });
             serde_json::from_value(serde_json::json!({ "task": [task, { "transition": told }] })).unwrap()
         };
         let allows = |steps: &[(u32, Status, Status)]| {

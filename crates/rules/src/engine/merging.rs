@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use super::event_payload::{Commit, is_default};
+use super::event_payload::Commit;
 
 /// The result of a try to merge the work of an isolated task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -37,12 +37,9 @@ pub enum Merged {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Delivery {
     /// Commits that the run has added to what it began with.
-    #[serde(rename = "n", default, skip_serializing_if = "is_default")]
     pub commits: u32,
     /// The reference to be merged; `None` where the branch has what it names.
-    #[serde(rename = "r")]
     pub waits: Option<String>,
     /// Why the work is not where it was wanted.
-    #[serde(rename = "w")]
     pub why: Option<String>,
 }

@@ -181,7 +181,7 @@ pub fn task_of_request(state: &State, request: &str) -> Option<crate::domain::Ta
 }
 
 /// The version of the event format. A journal of a newer one is refused; every older one replays for ever.
-pub const FORMAT: u32 = 4;
+pub const FORMAT: u32 = 5;
 
 /// The number of the rules. Raised by each change after which the same facts may lead to other decisions: what older
 /// rules decided is recovered as it is recorded, and not held against these.

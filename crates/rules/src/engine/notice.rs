@@ -22,25 +22,25 @@ worded! {
     /// The topic of a notification: one public event each.
     pub enum Topic {
         /// A gate passed (`quality:gate:passed`).
-        GatePassed = "quality:gate:passed" as "gp",
+        GatePassed = "quality:gate:passed",
         /// A gate failed (`quality:gate:failed`).
-        GateFailed = "quality:gate:failed" as "gf",
+        GateFailed = "quality:gate:failed",
         /// An approval is asked for (`approval:requested`).
-        ApprovalRequested = "approval:requested" as "aq",
+        ApprovalRequested = "approval:requested",
         /// A task failed (`task:transition`).
-        TaskFailed = "task:transition" as "tf",
+        TaskFailed = "task:transition",
         /// Work was accepted below its bar (`task.forceAccept`).
-        ForceAccepted = "task.forceAccept" as "fa",
+        ForceAccepted = "task.forceAccept",
         /// A checkpoint was reached (`checkpoint:reached`).
-        CheckpointReached = "checkpoint:reached" as "cr",
+        CheckpointReached = "checkpoint:reached",
         /// A delay began (`delay:started`).
-        DelayStarted = "delay:started" as "ds",
+        DelayStarted = "delay:started",
         /// A deadline is near (`sla:warning`).
-        DeadlineNear = "sla:warning" as "sw",
+        DeadlineNear = "sla:warning",
         /// A deadline passed (`sla:violated`).
-        DeadlinePassed = "sla:violated" as "sv",
+        DeadlinePassed = "sla:violated",
         /// The run ended (`run:finished`).
-        RunFinished = "run:finished" as "rf",
+        RunFinished = "run:finished",
     }
 }
 
@@ -49,37 +49,26 @@ worded! {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Notice {
     /// The topic of the notification.
-    #[serde(rename = "k")]
     pub topic: Topic,
     /// The moment of the event.
-    #[serde(rename = "a")]
     pub at: Timestamp,
     /// The task, if the notification is about one.
-    #[serde(rename = "t")]
     pub task: Option<TaskId>,
     /// The gate, if the notification is about one.
-    #[serde(rename = "g")]
     pub gate: Option<GateId>,
     /// The checkpoint or delay, if the notification is about one.
-    #[serde(rename = "h")]
     pub barrier: Option<BarrierId>,
     /// The hold's number, where a person is asked.
-    #[serde(rename = "n")]
     pub approval: Option<u32>,
     /// Why a person is asked.
-    #[serde(rename = "w")]
     pub waiting: Option<WaitingReason>,
     /// The score of the task, or the mean score of the gate.
-    #[serde(rename = "s")]
     pub points: Option<Points>,
     /// How the task failed.
-    #[serde(rename = "m")]
     pub mode: Option<FailureMode>,
     /// The outcome of the run.
-    #[serde(rename = "o")]
     pub outcome: Option<OutcomeClass>,
     /// The text for people.
-    #[serde(rename = "x", default, skip_serializing_if = "String::is_empty")]
     pub text: String,
 }
 
@@ -106,54 +95,39 @@ impl Notice {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FailedOperation {
     /// The id of the operation within the run: the same operation never has two.
-    #[serde(rename = "i")]
     pub id: String,
     /// The operation that failed.
-    #[serde(rename = "p")]
     pub operation: Operation,
     /// Why not, by class.
-    #[serde(rename = "c")]
     pub class: FailureClass,
     /// Why not, in words.
-    #[serde(rename = "m")]
     pub error: String,
 }
 
 /// An operation that can fail for good.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Operation {
     /// A notification could not be delivered.
-    #[serde(rename = "n")]
     Notify {
-        #[serde(rename = "n")]
         number: u32,
-        #[serde(rename = "c")]
         channel: Box<str>,
-        #[serde(rename = "o")]
         notice: Box<Notice>,
     },
     /// A judge could not be asked.
-    #[serde(rename = "j")]
     Judge {
         /// The judge that could not be asked.
-        #[serde(rename = "g")]
         agent: AgentId,
         /// The work that it did not judge.
-        #[serde(rename = "t")]
         task: TaskId,
-        #[serde(rename = "a")]
         attempt: u32,
     },
     /// A tool call of a worker failed for good.
-    #[serde(rename = "t")]
     Tool {
         /// The turn in which the call was made.
-        #[serde(rename = "i")]
         turn: TurnId,
-        #[serde(rename = "o")]
         tool: Box<str>,
         /// The arguments of the call, long texts cut.
-        #[serde(rename = "g")]
         arguments: Value,
     },
 }

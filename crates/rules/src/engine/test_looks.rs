@@ -2,6 +2,7 @@
 //! without it (semantics, section 24).
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use thin_vec::ThinVec;
 
 use crate::domain::{BeforeWork, Digest};
@@ -13,27 +14,24 @@ worded! {
     #[derive(PartialOrd, Ord)]
     pub enum Look {
         /// The tests that were there, on the work.
-        Old = "old-tests" as "old",
+        Old = "old-tests",
         /// The tests of the work, without it.
-        New = "new-tests" as "new",
+        New = "new-tests",
     }
 }
 
 /// The result of one look.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Looked {
     /// The first of the tests that were put in the place of others.
-    #[serde(rename = "f", default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<Box<str>>,
     /// The result of each distinct command.
-    #[serde(rename = "c", default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<BaselineResult>,
     /// The results of the failed commands on the work as it is, in a folder made for the look, where they were
     /// not known.
-    #[serde(rename = "w", default, skip_serializing_if = "Vec::is_empty")]
     pub control: Vec<BaselineResult>,
     /// Why nothing could be run.
-    #[serde(rename = "l", skip_serializing_if = "Option::is_none")]
     pub lost: Option<Box<str>>,
 }
 

@@ -8,16 +8,12 @@ use super::work::id::WorkId;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct VoidedStage {
     /// The part of judging.
-    #[serde(rename = "p")]
     pub work: WorkId,
     /// The files that are still not as they were when the session began, one sentence each.
-    #[serde(rename = "c", default, skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<String>,
     /// The files that were changed and put back meanwhile, one sentence each.
-    #[serde(rename = "b", default, skip_serializing_if = "Vec::is_empty")]
     pub restored: Vec<String>,
     /// Whether a turn or a command of another task overlapped.
-    #[serde(rename = "s", default, skip_serializing_if = "std::ops::Not::not")]
     pub shared: bool,
 }
 

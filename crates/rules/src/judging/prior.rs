@@ -40,8 +40,7 @@ pub fn points(findings: &[Finding], dimensions: &[DimensionScore]) -> Vec<Findin
 
 /// Why a reviewer is asked once more who left some of so many points without an answer; `None` if it left none.
 pub fn unanswered(points: usize, answers: &[PriorAnswer]) -> Option<String> {
-    let numbers =
-        (1..=points).filter(|number| !answers.iter().any(|answer| answer.point as usize == *number));
+    let numbers = (1..=points).filter(|number| !answers.iter().any(|answer| answer.id as usize == *number));
     let missing: Vec<String> = numbers.map(|number| number.to_string()).collect();
     match &missing[..] {
         [] => None,
@@ -61,7 +60,7 @@ pub fn open(points: Vec<Finding>, reviewers: &[&[PriorAnswer]], unless_answered:
     let still_open = |(index, mut point): (usize, Finding)| {
         let answers = reviewers.iter().flat_map(|answers| answers.iter());
         let mut answers = answers
-            .filter(|answer| answer.point as usize == index + 1)
+            .filter(|answer| answer.id as usize == index + 1)
             .peekable();
         let is_silent = answers.peek().is_none();
         let denied = answers.find(|answer| answer.addressed == Addressed::No);
@@ -78,7 +77,7 @@ pub fn open(points: Vec<Finding>, reviewers: &[&[PriorAnswer]], unless_answered:
 pub fn denied(points: &[Finding], answers: &[PriorAnswer]) -> Vec<Finding> {
     let is_denied = |(index, _): &(usize, &Finding)| {
         let mut answers = answers.iter();
-        answers.any(|answer| answer.point as usize == index + 1 && answer.addressed == Addressed::No)
+        answers.any(|answer| answer.id as usize == index + 1 && answer.addressed == Addressed::No)
     };
     points
         .iter()
@@ -94,7 +93,7 @@ mod tests {
 
     fn answer(point: u32, addressed: Addressed) -> PriorAnswer {
         PriorAnswer {
-            point,
+            id: point,
             addressed,
             note: String::new(),
         }

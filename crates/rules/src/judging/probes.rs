@@ -42,7 +42,10 @@ fn probe(item: &Json) -> Result<Probe, Unparsed> {
         n if n > LONGEST => Err(wrong(format!(
             "a probe of criterion {criterion} has {n} characters"
         ))),
-        _ => Ok(Probe { criterion, text }),
+        _ => Ok(Probe {
+            criterion,
+            probe: text,
+        }),
     }
 }
 
@@ -85,7 +88,7 @@ mod tests {
     #[test]
     fn every_criterion_has_one_to_five_probes() {
         let one = r#"{"probes": [{"criterion": 1, "probe": " Is it\n short? "}]}"#;
-        assert_eq!(read(one, &Quoted::default()).unwrap()[0].text, "Is it short?");
+        assert_eq!(read(one, &Quoted::default()).unwrap()[0].probe, "Is it short?");
         assert_eq!(read_and_fit(1, one), Ok(1));
         assert_eq!(read_and_fit(1, &format!("here you are:\n{one}")), Ok(1));
         let more = r#"{"probes": [{"criterion": 1, "probe": "x", "why": "y"}], "also": 1}"#;

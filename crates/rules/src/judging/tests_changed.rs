@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use globset::{GlobSet, GlobSetBuilder};
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::domain::TaskId;
 use crate::mission::model::{Check, TaskType};
@@ -26,25 +27,20 @@ const CONFIGURATION: [&str; 5] = [
 ];
 
 /// Tests that differ from what a task began with, seen from the folder that stands for the workspace.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct TouchedTests {
     /// The first of those that were there, and are changed or gone.
-    #[serde(rename = "o", default, skip_serializing_if = "Vec::is_empty")]
     pub old: Vec<Box<str>>,
     /// The first of those that were not there.
-    #[serde(rename = "n", default, skip_serializing_if = "Vec::is_empty")]
     pub new: Vec<Box<str>>,
     /// The first of the files that say how tests run, among other things.
-    #[serde(rename = "c", default, skip_serializing_if = "Vec::is_empty")]
     pub configuration: Vec<Box<str>>,
     /// In the workspace itself: the trees of what the task began with and of what it left, where git could take both.
-    #[serde(rename = "t", skip_serializing_if = "Option::is_none")]
     pub trees: Option<[Box<str>; 2]>,
     /// Whether another turn was at work in between.
-    #[serde(rename = "s", default, skip_serializing_if = "std::ops::Not::not")]
     pub shared: bool,
     /// Why nobody can tell which tests differ.
-    #[serde(rename = "l", skip_serializing_if = "Option::is_none")]
     pub lost: Option<Box<str>>,
 }
 

@@ -28,63 +28,44 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Addition {
     /// Why the tasks are there.
-    #[serde(rename = "o")]
     pub origin: Origin,
     /// The task that they come from; none for a request from outside.
-    #[serde(rename = "s")]
     pub source: Option<TaskId>,
     /// For a request from outside: its id.
-    #[serde(rename = "r")]
     pub request: Option<Box<str>>,
-    #[serde(rename = "t")]
     pub tasks: Vec<AddedTask>,
 }
 
 /// One added task, by value.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct AddedTask {
     /// The id of the task: the next free one, or that of one that was withdrawn.
-    #[serde(rename = "i")]
     pub id: TaskId,
     /// The title, unique within the run.
-    #[serde(rename = "l")]
     pub title: Box<str>,
     /// The work to do.
-    #[serde(rename = "x")]
     pub description: Option<Box<str>>,
     /// The agent that does the work.
-    #[serde(rename = "a")]
     pub agent: AgentId,
     /// The kind of the work.
-    #[serde(rename = "k", default, skip_serializing_if = "is_default")]
     pub kind: TaskType,
     /// The tasks that must be done before.
-    #[serde(rename = "n", default, skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<TaskId>,
     /// The priority; `None` is 1.
-    #[serde(rename = "p")]
     pub priority: Option<Decimal>,
     /// Files that it must produce.
-    #[serde(rename = "f", default, skip_serializing_if = "Vec::is_empty")]
     pub target_files: Vec<Box<str>>,
     /// The criteria by which the work is accepted.
-    #[serde(rename = "c", default, skip_serializing_if = "Vec::is_empty")]
     pub acceptance: Vec<Box<str>>,
     /// The finish gate: it must hold before the agent may call its work finished.
-    #[serde(
-        rename = "v",
-        default,
-        skip_serializing_if = "Option::is_none",
-        with = "super::delegation::gate_by_value"
-    )]
+    #[serde(default, with = "super::delegation::gate_by_value")]
     pub verify: Option<Box<FinishGate>>,
     /// For delegated work: the digest of its text and of those that it was delegated by, as they were then (semantics,
     /// section 17). `None` where the record is older than that.
-    #[serde(rename = "h")]
     pub chain: Option<Digest>,
     /// Tasks that had to wait for its source and now wait for it too.
-    #[serde(rename = "w", default, skip_serializing_if = "Vec::is_empty")]
     pub awaited_by: Vec<TaskId>,
 }
 
@@ -120,10 +101,6 @@ impl AddedTask {
             awaited_by: Vec::new(),
         }
     }
-}
-
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
 }
 
 impl Plan {

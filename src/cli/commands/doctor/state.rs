@@ -310,8 +310,8 @@ fn salvage_result(screen: &Screen, run: &RunFolder, salvaged: Option<&Salvaged>)
         run_id: run.id(),
         changed: salvaged.is_some(),
         line: salvaged.map(|salvaged| salvaged.line),
-        lost_bytes: salvaged.map(|salvaged| salvaged.bytes),
-        lost_records: salvaged.map(|salvaged| salvaged.records),
+        lost_bytes: salvaged.map(|salvaged| salvaged.lost_bytes),
+        lost_records: salvaged.map(|salvaged| salvaged.lost_records),
         file: salvaged.map(|salvaged| run.path().join(&salvaged.file)),
     });
     0

@@ -552,7 +552,9 @@ fn call_row<'a>(
 fn take_answer<'a>(row: &mut CallRow<'a>, answer: &'a Answer) {
     match answer {
         Answer::Scores {
-            dimensions, findings, ..
+            scores: dimensions,
+            findings,
+            ..
         } => {
             row.dimensions = dimensions.iter().map(ScoreRow::plain).collect();
             row.findings = findings;

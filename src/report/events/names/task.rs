@@ -3,11 +3,10 @@
 
 use crate::report::{
     events::{
-        asks::probe_rows,
         expander::{EventExpander, NamedPayload},
         judging::flag_in,
         ledgers::no_progress,
-        payload::{Payload, facts, payload},
+        payload::{Payload, payload},
     },
     vocabulary::ids::task_key,
 };
@@ -57,55 +56,23 @@ impl EventExpander {
     fn task_payload(&self, task: TaskId, of: &TaskEvent, rest: &[Event]) -> Payload {
         let told = self.task(task);
         match of {
-            TaskEvent::Transition {
-                from,
-                to,
-                phase,
-                mode,
-                flag,
-                reason,
-            } => payload!(told; from, to, phase, mode, "qualityFlag": flag, reason),
             TaskEvent::AttemptPlanned { attempt, kind } => {
                 payload!(self.counted_attempts(task, *kind); "attemptNumber": attempt)
             }
             TaskEvent::StageVerdict(report) => self.stage_verdict(report),
-            TaskEvent::StageVoided(voided) => payload!(told;
-                "what": voided.work.describe(),
-                "changed": voided.changed,
-                "restored": voided.restored,
-                "shared": voided.shared,
-            ),
+            TaskEvent::StageVoided(voided) => {
+                payload!(told; "what": voided.work.describe()).extend(self.told_by(of))
+            }
             TaskEvent::FilesChanged { paths, .. } => payload!(told; "files": paths),
-            TaskEvent::AcceptanceRecorded { files, checks } => {
-                payload!(told; "files": facts(files), checks)
-            }
-            TaskEvent::Regressed {
-                reason,
-                files,
-                behind,
-                ahead_of,
-                judged_again,
-            } => {
-                let titles = |ids: &[TaskId]| (!ids.is_empty()).then(|| self.plan.titles(ids));
-                payload!(told;
-                    reason,
-                    "files": (!files.is_empty()).then(|| facts(files)),
-                    "behind": titles(behind),
-                    "aheadOf": titles(ahead_of),
-                    "judgedAgain": titles(judged_again),
-                )
-            }
-            TaskEvent::Nudged { missing, .. } => payload!(told; missing),
-            TaskEvent::Probed { probes } => payload!(told; "probes": probe_rows(probes)),
             TaskEvent::ForceAccepted { points, message } => payload!(told;
                 "qualityFlag": flag_in(rest, task),
                 "points": points.map(Points::to_f64),
                 "score": points.map(Points::score_f64),
                 message,
             ),
-            TaskEvent::AcceptanceAnswered { by, reason } => {
+            TaskEvent::AcceptanceAnswered { reason, .. } => {
                 let answer = if reason.is_none() { "yes" } else { "no" };
-                payload!(told; answer, by, reason)
+                payload!(told; answer).extend(self.told_by(of))
             }
             _ => self.waiting_payload(task, of),
         }
@@ -117,10 +84,9 @@ impl EventExpander {
         match of {
             TaskEvent::Question {
                 question,
-                detected,
-                call: None,
-            } => payload!(told; question, detected),
-            TaskEvent::Question { question, .. } => payload!(told; "call": question),
+                call: Some(_),
+                ..
+            } => payload!(told; "call": question),
             TaskEvent::Answered { answer, by, .. } => payload!(told; answer, by),
             TaskEvent::Deferred {
                 until: Some(deferral),
@@ -135,20 +101,6 @@ impl EventExpander {
     fn others_payload(&self, task: TaskId, of: &TaskEvent) -> Payload {
         let told = self.task(task);
         match of {
-            TaskEvent::EdgeTaken {
-                edge,
-                to,
-                visit,
-                left,
-                stopped,
-                kept: _,
-            } => payload!(told;
-                "edge": edge.as_str(),
-                "to": self.plan.title(*to),
-                visit,
-                "notTaken": self.plan.titles(left),
-                "stopped": self.plan.titles(stopped),
-            ),
             TaskEvent::FellBack {
                 from,
                 to,
@@ -161,7 +113,6 @@ impl EventExpander {
                 "work": work.then_some(true),
             )
             .failure(*class, Some(message)),
-            TaskEvent::Superseded { by } => payload!(told; "by": self.plan.title(*by)),
             TaskEvent::DependencyFailed {
                 dependency,
                 step,
@@ -177,11 +128,8 @@ impl EventExpander {
                     DependencyStep::Unresolvable(_) => payload!(told; "reason": note),
                 }
             }
-            TaskEvent::DelegationRefused { title, reason } => payload!(told; "refused": title, reason),
-            TaskEvent::DelegationDrift { stored, now } => {
-                payload!(told; "storedHash": stored, "chainHash": now)
-            }
-            _ => told,
+            TaskEvent::Deferred { .. } => told,
+            _ => told.extend(self.told_by(of)),
         }
     }
 }

@@ -50,7 +50,7 @@ pub fn ask() -> AskId {
 }
 pub fn tool_ledger() -> ToolLedgerRef {
     ToolLedgerRef {
-        file: Some(file()),
+        ledger: Some(file()),
         calls: 3,
         failed: 1,
         requests: 2,
@@ -66,7 +66,7 @@ pub fn answered(answer: Answer) -> Event {
             purpose: Purpose::Resolve { dependency: TASK },
             agent: AgentId(1),
             reply: ReplyRef {
-                file: file(),
+                reply: file(),
                 model: Some("m-1".to_owned()),
                 usage: Usage::default(),
                 tools: Some(Box::new(tool_ledger())),
@@ -106,8 +106,8 @@ pub fn run_samples() -> Vec<Event> {
         Event::Run(RunEvent::Salvaged(rules::engine::Salvaged {
             by: "ada".to_owned(),
             line: 7,
-            bytes: 420,
-            records: 3,
+            lost_bytes: 420,
+            lost_records: 3,
             file: "journal.damaged-1.jsonl".to_owned(),
         })),
         Event::Gate(
@@ -115,7 +115,7 @@ pub fn run_samples() -> Vec<Event> {
             GateEvent::Evaluated {
                 result: GateResult {
                     passed: true,
-                    avg: Some(Points::whole(85)),
+                    avg_score: Some(Points::whole(85)),
                     reason: None,
                 },
             },
@@ -125,7 +125,7 @@ pub fn run_samples() -> Vec<Event> {
             GateEvent::Evaluated {
                 result: GateResult {
                     passed: false,
-                    avg: None,
+                    avg_score: None,
                     reason: Some("failed: a".to_owned()),
                 },
             },
@@ -155,7 +155,7 @@ pub fn run_samples() -> Vec<Event> {
             },
         ),
         Event::Run(RunEvent::ThresholdFailed {
-            points: Points::whole(55),
+            avg_score: Points::whole(55),
             threshold: Points::whole(60),
         }),
         Event::Task(
@@ -163,7 +163,7 @@ pub fn run_samples() -> Vec<Event> {
             TaskEvent::Probed {
                 probes: vec![Probe {
                     criterion: 1,
-                    text: "Is it short?".to_owned(),
+                    probe: "Is it short?".to_owned(),
                 }],
             },
         ),
@@ -190,7 +190,7 @@ pub fn run_samples() -> Vec<Event> {
                 edge: Edge::Fail,
                 to: TASK,
                 visit: 1,
-                left: vec![TASK],
+                not_taken: vec![TASK],
                 stopped: vec![TASK],
                 kept: vec![(TASK, 1)],
             },
@@ -198,7 +198,7 @@ pub fn run_samples() -> Vec<Event> {
         Event::Task(
             TASK,
             TaskEvent::DelegationRefused {
-                title: "another".to_owned(),
+                refused: "another".to_owned(),
                 reason: "there is no agent \"x\"".to_owned(),
             },
         ),
@@ -383,7 +383,7 @@ pub fn turn_samples() -> Vec<Event> {
                     protected: vec!["tests/a.rs was changed".to_owned()],
                     changed: Some(1),
                     written: Some(2),
-                    shared: true,
+                    overlapped: true,
                     nothing_to_do: Some("it is there".into()),
                     commit: Some(Box::new(Commit {
                         id: "1f2e3d".into(),
@@ -541,7 +541,7 @@ pub fn review_samples() -> Vec<Event> {
                 purpose: SCORE,
                 agent: AgentId(1),
                 reply: ReplyRef {
-                    file: file(),
+                    reply: file(),
                     model: Some("judge-1".to_owned()),
                     usage: Usage::default(),
                     tools: Some(Box::new(tool_ledger())),
@@ -567,10 +567,10 @@ pub fn review_samples() -> Vec<Event> {
             },
         ),
         replied(Answer::Scores {
-            dimensions: vec![score.clone()],
+            scores: vec![score.clone()],
             findings: vec![Finding::new(Severity::Low, "a typo")],
             prior: vec![PriorAnswer {
-                point: 1,
+                id: 1,
                 addressed: Addressed::Partly,
                 note: "one is left".to_owned(),
             }],
@@ -611,8 +611,8 @@ pub fn review_samples() -> Vec<Event> {
         Event::Task(
             TASK,
             TaskEvent::DelegationDrift {
-                stored: Digest::of(b"as it was"),
-                now: Digest::of(b"as it is"),
+                stored_hash: Digest::of(b"as it was"),
+                chain_hash: Digest::of(b"as it is"),
             },
         ),
         Event::Turn(

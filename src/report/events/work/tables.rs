@@ -161,7 +161,7 @@ impl EventExpander {
                 payload.extend(self.why_in_vain(id.task, rest))
             }
             Event::Budget(BudgetEvent::Held { .. }) => self.doer(event),
-            Event::Budget(BudgetEvent::Settled { usage, .. }) => Payload::default().usage(usage),
+            Event::Budget(BudgetEvent::Settled { usage, .. }) => self.told(usage),
             Event::Work(task, WorkEvent::Requested(job)) => self.job_details(*task, *job),
             Event::Work(task, WorkEvent::Ended { job, end }) => {
                 let payload = self.end_details(*task, *job, end, failure(*task, rest).is_some());

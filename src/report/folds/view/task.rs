@@ -369,7 +369,9 @@ impl SeatView {
         self.model = reply.model.as_deref().map(Into::into);
         match answer {
             Answer::Scores {
-                dimensions, findings, ..
+                scores: dimensions,
+                findings,
+                ..
             } => {
                 self.findings.clone_from(findings);
                 self.state = SeatStanding::Scored;

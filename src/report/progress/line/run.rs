@@ -1,7 +1,6 @@
 //! What happens to the run as a whole.
 
 use crate::report::{
-    events::stop_cause,
     progress::verb::Verb,
     screens::{style::Role, text::count},
     vocabulary::budget::ceiling_words,
@@ -24,7 +23,7 @@ fn stopping(cause: StopCause) -> String {
     };
     format!(
         "{}: what runs is ended, nothing new starts{again}",
-        stop_cause(cause)
+        cause.as_str()
     )
 }
 
@@ -77,7 +76,10 @@ impl LineBuilder {
                 let detail = format!("for {waiting} by a person, until {}", until.to_rfc3339());
                 ProgressLine::new(Verb::Wait, Role::Warn, mission, detail)
             }
-            RunEvent::ThresholdFailed { points, threshold } => {
+            RunEvent::ThresholdFailed {
+                avg_score: points,
+                threshold,
+            } => {
                 let detail = format!("mission score {points} < {threshold}");
                 ProgressLine::new(Verb::Gate, Role::Bad, mission, detail)
             }

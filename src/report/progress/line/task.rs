@@ -31,7 +31,12 @@ impl LineBuilder {
                 let detail = format!("superseded by '{}'", title(state, *by));
                 ProgressLine::new(Verb::Fixup, Role::Good, name, detail)
             }
-            TaskEvent::EdgeTaken { edge, to, left, .. } => {
+            TaskEvent::EdgeTaken {
+                edge,
+                to,
+                not_taken: left,
+                ..
+            } => {
                 let mut detail = format!("{}: goes on with '{}'", edge.as_str(), title(state, *to));
                 if !left.is_empty() {
                     let left: Vec<_> = left.iter().map(|id| title(state, *id)).collect();
@@ -56,7 +61,7 @@ impl LineBuilder {
                 return of_dependency(state, name, *dependency, *step);
             }
             TaskEvent::DelegationRefused {
-                title: wanted,
+                refused: wanted,
                 reason,
             } => ProgressLine::warning(name, format!(": '{wanted}' is not delegated: {reason}")),
             TaskEvent::DelegationDrift { .. } => ProgressLine::warning(

@@ -32,7 +32,7 @@ pub fn answer_difference(recorded: &Answer, derived: &Answer) -> Option<&'static
         (Answer::Unreadable { excerpt: was, .. }, Answer::Unreadable { excerpt: is, .. }) => {
             (was != is).then_some("the quoted replies differ")
         }
-        (Answer::Scores { dimensions: was, .. }, Answer::Scores { dimensions: is, .. })
+        (Answer::Scores { scores: was, .. }, Answer::Scores { scores: is, .. })
             if points_of(was) != points_of(is) =>
         {
             Some("the scores differ")
@@ -65,7 +65,9 @@ fn points_of(scores: &[DimensionScore]) -> Vec<(&str, Points)> {
 /// The answer of an agent, for readers.
 pub fn said_by_answer(answer: &Answer) -> Value {
     match answer {
-        Answer::Scores { dimensions, .. } => {
+        Answer::Scores {
+            scores: dimensions, ..
+        } => {
             let scores = dimensions
                 .iter()
                 .map(|score| json!({"dimension": score.dimension, "score": score.points.score_f64()}));
@@ -100,7 +102,7 @@ pub fn said_by_answer(answer: &Answer) -> Value {
 
 fn of_probes(probes: &[Probe]) -> Value {
     let probes = probes.iter();
-    let probes = probes.map(|probe| json!({"criterion": probe.criterion, "probe": probe.text}));
+    let probes = probes.map(|probe| json!({"criterion": probe.criterion, "probe": probe.probe}));
     probes.collect()
 }
 
@@ -219,9 +221,12 @@ pub fn canonical(state: &State, event: &Event) -> Value {
         }
         Event::Gate(_, GateEvent::Evaluated { result }) => json!({
             "passed": result.passed,
-            "avgScore": result.avg.map(|avg| avg.score_f64()),
+            "avgScore": result.avg_score.map(|avg| avg.score_f64()),
         }),
-        Event::Run(RunEvent::ThresholdFailed { points, threshold }) => {
+        Event::Run(RunEvent::ThresholdFailed {
+            avg_score: points,
+            threshold,
+        }) => {
             json!({"points": points.to_f64(), "bar": threshold.to_f64()})
         }
         Event::Run(RunEvent::Finished {

@@ -20,7 +20,7 @@ impl Rejudge<'_> {
             .file
             .as_ref()
             .ok_or("nothing is on record of what it saw")?;
-        let seen = self.stored(file, &SpoolName::AuditSeen(report.number), file.len)?;
+        let seen = self.stored(file, &SpoolName::AuditSeen(report.number), file.length)?;
         engine::evidence_of_members(&state.plan, &seen).map_err(|stranger| stranger.to_string())?;
         Ok(Box::new(AuditReport {
             seen: Some(Box::new(seen)),
@@ -51,7 +51,7 @@ impl Rejudge<'_> {
     /// Whether a file is what was recorded; empty ones are not kept.
     pub fn vouched(&self, name: &SpoolName, file: &FileRef) -> Result<(), WorkError> {
         let path = self.run.spool_file(name);
-        if file.len == 0 {
+        if file.length == 0 {
             return match path.metadata() {
                 Ok(found) if found.len() > 0 => {
                     Err(format!("{} was recorded as empty", path.display()).into())

@@ -34,7 +34,7 @@ impl AskOrder {
         let mut judgement = material.judgement(&asked.joined(), prior);
         // What whoever cut the criteria says is no word of the judge's.
         let cut = self.task.course.probes.iter();
-        cut.for_each(|probe| judgement.work.add(&probe.text));
+        cut.for_each(|probe| judgement.work.add(&probe.probe));
         let criteria: Vec<_> = rubric
             .criteria
             .iter()

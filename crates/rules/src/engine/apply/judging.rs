@@ -239,7 +239,7 @@ impl Judging {
         seat.failed_requests = open.map_or(0, |open| open.tries.requests);
         if let Answer::Unreadable { why, .. } = &said.answer {
             let strict = open.and_then(|open| open.strict.as_deref());
-            let reply = said.reply.file.digest;
+            let reply = said.reply.reply.digest;
             seat.repeats = seat.unread == Some(reply) || is_envelope_again(why, strict);
             seat.unread = Some(reply);
         }

@@ -62,7 +62,9 @@ pub fn change(state: &mut State, event: &RunEvent) {
         RunEvent::CommandTaken { id, result, .. } => {
             state.commands.insert(id.clone(), *result);
         }
-        RunEvent::ThresholdFailed { points, .. } => state.session.threshold_failed = Some(*points),
+        RunEvent::ThresholdFailed {
+            avg_score: points, ..
+        } => state.session.threshold_failed = Some(*points),
 
         // Whatever the last session ended with: the records behind the cut may have changed it. A session must say anew.
         RunEvent::Salvaged(_) => {

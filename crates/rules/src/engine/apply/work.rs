@@ -88,8 +88,8 @@ impl TaskState {
         let model = end.model.as_deref().map(Box::from);
         self.output = OutputRefs {
             stdout: end.output.clone(),
-            result: end.result.clone(),
-            tools: end.tools.as_deref().and_then(|tools| tools.file.clone()),
+            result: end.result_file.clone(),
+            tools: end.tools.as_deref().and_then(|tools| tools.ledger.clone()),
             nothing_to_do: files.and_then(|files| files.nothing_to_do.clone()),
             // A turn that failed and told none takes nothing back of what is known of the work so far.
             model: match end.exit.failure {
@@ -339,7 +339,7 @@ impl Evidence {
         if !was_watched {
             return;
         }
-        let shared = files.is_some_and(|files| files.shared);
+        let shared = files.is_some_and(|files| files.overlapped);
         if files.is_some_and(|files| files.commit.is_some()) {
             // It is what differs from the beginning, whatever turns before it left.
             self.changed = Default::default();

@@ -62,8 +62,8 @@ pub fn change_mission(state: &State, input: &Fact) -> Vec<Event> {
     events.extend(withdrawn(old, &again, &again));
     events.push(Event::Run(RunEvent::MissionChanged(Box::new(MissionChange {
         number: *number,
-        from: *from,
-        to: *to,
+        previous_digest: *from,
+        mission_digest: *to,
         added,
         removed,
         changed,

@@ -52,7 +52,7 @@ pub fn create(draft: &mut Draft<'_>, flag: QualityFlag) {
     let tasks = connect(draft, accepted, &ids.by_title, &mut refused);
     for (title, reason) in refused {
         draft.emit_own(TaskEvent::DelegationRefused {
-            title: title.to_owned(),
+            refused: title.to_owned(),
             reason,
         });
     }

@@ -86,7 +86,10 @@ impl<'a> Draft<'a> {
         if to == Status::Assigned
             && let Some((stored, now)) = self.plan().drifted(self.id)
         {
-            self.emit_own(TaskEvent::DelegationDrift { stored, now });
+            self.emit_own(TaskEvent::DelegationDrift {
+                stored_hash: stored,
+                chain_hash: now,
+            });
         }
         let phase = match to {
             Status::Review => Some(Phase::Review),

@@ -65,7 +65,10 @@ pub fn finish(state: &State, now: Timestamp) -> Vec<Event> {
         !state.has_all_ended(),
     ) && let Some(points) = mission_score(state).filter(|points| *points < threshold)
     {
-        return vec![Event::Run(RunEvent::ThresholdFailed { points, threshold })];
+        return vec![Event::Run(RunEvent::ThresholdFailed {
+            avg_score: points,
+            threshold,
+        })];
     }
     // What it ends with is known only once the work is where it is wanted. A session that was stopped waits for nothing.
     if state.phase == RunPhase::Running && state.is_to_be_delivered() {

@@ -59,7 +59,7 @@ pub fn with_company(state: &State, turn: TurnId, files: TurnFiles) -> TurnFiles 
         Box::new(TouchedTests { shared, ..*tests })
     });
     TurnFiles {
-        shared: !alone,
+        overlapped: !alone,
         tests,
         ..files
     }

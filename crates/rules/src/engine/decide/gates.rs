@@ -82,7 +82,7 @@ pub fn evaluate_gate(state: &State, id: GateId) -> GateResult {
     }
     GateResult {
         passed,
-        avg,
+        avg_score: avg,
         reason: (!reasons.is_empty()).then(|| reasons.join("; ")),
     }
 }

@@ -205,7 +205,7 @@ fn notice_of(event: &Event, now: Timestamp) -> Option<Notice> {
     Some(match event {
         Event::Gate(gate, GateEvent::Evaluated { result }) => Notice {
             gate: Some(*gate),
-            points: result.avg,
+            points: result.avg_score,
             text: result.reason.clone().unwrap_or_default(),
             ..of(if result.passed {
                 Topic::GatePassed

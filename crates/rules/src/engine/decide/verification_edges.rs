@@ -61,7 +61,7 @@ pub fn take(draft: &mut Draft<'_>, edge: Edge) {
         to: route.target(edge),
         // Judging once more what is done again is no visit.
         visit: draft.task.course.visits + u32::from(draft.task.reopened.is_none()),
-        left: leaving(draft.state, draft.id, edge),
+        not_taken: leaving(draft.state, draft.id, edge),
         stopped: Vec::new(),
         kept: Vec::new(),
     });
@@ -130,7 +130,7 @@ fn send_back(draft: &mut Draft<'_>, route: &Route) {
             edge: Edge::Fail,
             to: target,
             visit,
-            left: Vec::new(),
+            not_taken: Vec::new(),
             stopped: again.stopped,
             kept: again.kept,
         },

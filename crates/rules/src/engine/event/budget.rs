@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{AgentId, Millis, Timestamp};
-use crate::engine::event_payload::{Usage, is_default};
+use crate::engine::event_payload::Usage;
 use crate::engine::work::id::WorkId;
 
 /// An event of the budget of a run, or of a call that it holds.
@@ -20,7 +20,6 @@ pub enum BudgetEvent {
         call: WorkId,
         /// The agent that the call goes to.
         agent: AgentId,
-        #[serde(default, skip_serializing_if = "is_default")]
         released: bool,
     },
     /// `work:progressed` (`settled`): a call ended for which nobody waited any more. Its word is refused; what it used counts
@@ -28,10 +27,8 @@ pub enum BudgetEvent {
     Settled {
         call: WorkId,
         /// The usage of the call, with its price.
-        #[serde(default, skip_serializing_if = "Usage::is_none")]
         usage: Usage,
         /// Requests beyond the one that was counted for it; below zero where it was none.
-        #[serde(default, skip_serializing_if = "is_default")]
         requests: i32,
     },
     /// `budget:clock`: the time that the run may work is counted.
@@ -57,30 +54,23 @@ impl BudgetEvent {
 
 /// A limit of the budget that is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Ceiling {
     /// The limit of the cost, `maxCost`.
-    #[serde(rename = "c")]
     Cost,
     /// The limit of the tokens, `maxTokens`.
-    #[serde(rename = "t")]
     Tokens,
     /// The limit of the requests, `maxRequests`.
-    #[serde(rename = "r")]
     Requests,
     /// The limit of the time, `maxTime`.
-    #[serde(rename = "d")]
     Time,
     /// `maxCost`, because nobody knows what a call of this agent cost.
-    #[serde(rename = "uc")]
     UnknownCost(AgentId),
     /// `maxTokens`, because nobody knows what a call of this agent used.
-    #[serde(rename = "ut")]
     UnknownTokens(AgentId),
     /// The part of `maxCost` that is not kept for judging: verdicts are still given.
-    #[serde(rename = "wc")]
     WorkCost,
     /// The part of `maxTokens` that is not kept for judging.
-    #[serde(rename = "wt")]
     WorkTokens,
 }
 

@@ -1,8 +1,8 @@
 //! The events of the journal, grouped by the entity that they are about.
 //!
 //! An event is written as `{"task":[3,{"transition":{"from":"pending","to":"assigned"}}]}`: the entity, its id, the name
-//! of what happened, and the fields that are not at their default. `quorum events` prints the names of semantics,
-//! section 21 (see `report::events`). Fields are only ever added, with a default.
+//! of what happened, and its fields, under the keys that `quorum events` prints and in their order. The public names are
+//! those of semantics, section 21 (see `report::events`). Fields are only ever added, with a default.
 //!
 //! | file | what |
 //! |---|---|

@@ -95,6 +95,7 @@ pub enum RunEvent {
     /// `operator:command`: a command was taken, with its result.
     CommandTaken {
         /// The id of the command.
+        #[serde(rename = "commandId")]
         id: String,
         /// The result of the command.
         result: CommandResult,
@@ -104,7 +105,7 @@ pub enum RunEvent {
     /// The score of the mission missed its bar (`quality:threshold:failed`).
     ThresholdFailed {
         /// The score of the mission.
-        points: Points,
+        avg_score: Points,
         /// The bar of the mission.
         threshold: Points,
     },

@@ -28,6 +28,7 @@ pub enum TaskEvent {
         /// The way in which a task failed; `None` for other states.
         mode: Option<FailureMode>,
         /// For `done`: how good.
+        #[serde(rename = "qualityFlag")]
         flag: Option<QualityFlag>,
         /// Why, where the states do not say it.
         reason: Option<String>,
@@ -55,8 +56,10 @@ pub enum TaskEvent {
     /// `acceptance:recorded`: what the task is accepted for. Before its transition.
     AcceptanceRecorded {
         /// The files that the task names and that are there.
+        #[serde_with(skip_apply)]
         files: Vec<FileFact>,
         /// The checks that passed, by position.
+        #[serde_with(skip_apply)]
         checks: Vec<u32>,
     },
     /// The open stage failed in this round: whoever was asked said nothing that counts. That one's end is told.
@@ -135,6 +138,7 @@ pub enum TaskEvent {
         /// The question of the agent.
         question: String,
         /// Whether the output only looked like a question and the orchestrator confirmed it.
+        #[serde_with(skip_apply)]
         detected: bool,
         /// For a tool call: its digest.
         call: Option<Digest>,
@@ -168,8 +172,10 @@ pub enum TaskEvent {
         /// How often the verification has judged, since it last began by a person's word.
         visit: u32,
         /// Tasks that leave the run: nothing leads to them any more.
-        left: Vec<TaskId>,
+        #[serde_with(skip_apply)]
+        not_taken: Vec<TaskId>,
         /// Tasks that were at work on what is done again.
+        #[serde_with(skip_apply)]
         stopped: Vec<TaskId>,
         /// Other verifications that are redone, with the visits that they had: those count on.
         kept: Vec<(TaskId, u32)>,
@@ -183,7 +189,7 @@ pub enum TaskEvent {
     /// `delegation:refused`: a sub-task that the agent asked for is not made.
     DelegationRefused {
         /// The title of the sub-task.
-        title: String,
+        refused: String,
         /// Why the sub-task is not made.
         reason: String,
     },
@@ -191,9 +197,9 @@ pub enum TaskEvent {
     /// it was when it was delegated.
     DelegationDrift {
         /// The digest on record.
-        stored: Digest,
+        stored_hash: Digest,
         /// The digest of the file now.
-        now: Digest,
+        chain_hash: Digest,
     },
 }
 

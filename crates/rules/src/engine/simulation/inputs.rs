@@ -26,7 +26,7 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Response) -> Vec<Fact> {
         }
         (Effect::NoteFiles { turn, starts, shared }, answer) => {
             let record = FileRef {
-                len: 3,
+                length: 3,
                 digest: Digest::of(b"{}"),
             };
             vec![Fact::FilesNoted {
@@ -63,7 +63,7 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Response) -> Vec<Fact> {
                 _ => None,
             };
             let output = Some(FileRef {
-                len: 2,
+                length: 2,
                 digest: Digest::of(b"ok"),
             });
             let files = match answer {
@@ -119,11 +119,11 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Response) -> Vec<Fact> {
             answer,
         ) if !matches!(answer, Response::Unreachable(_) | Response::NeverAsked) => {
             let file = FileRef {
-                len: 1,
+                length: 1,
                 digest: reply_digest(id.attempt_try),
             };
             let reply = ReplyRef {
-                file,
+                reply: file,
                 model: None,
                 usage: Usage::default(),
                 tools: None,
@@ -132,7 +132,7 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Response) -> Vec<Fact> {
             let panel = state.plan.task(id.task).panel();
             let answer = match (answer, panel) {
                 (Response::Score(points), Some(panel)) => Answer::Scores {
-                    dimensions: panel.dimensions.iter().map(|d| score(&d.name, *points)).collect(),
+                    scores: panel.dimensions.iter().map(|d| score(&d.name, *points)).collect(),
                     findings: Vec::new(),
                     prior: match points % 10 {
                         3 => Vec::new(),
@@ -217,7 +217,7 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Response) -> Vec<Fact> {
                 ),
             };
             let file = FileRef {
-                len: 1,
+                length: 1,
                 digest: reply_digest(id.number),
             };
             let handed_over = matches!(purpose, Purpose::Grade { .. }).then(|| Fact::HandedOver {
@@ -229,7 +229,7 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Response) -> Vec<Fact> {
                 purpose: *purpose,
                 agent: *agent,
                 reply: ReplyRef {
-                    file,
+                    reply: file,
                     model,
                     usage: Usage::default(),
                     tools: None,
@@ -268,7 +268,7 @@ fn answers(state: &State, task: TaskId) -> Vec<PriorAnswer> {
 
 fn answer(point: u32) -> PriorAnswer {
     PriorAnswer {
-        point,
+        id: point,
         addressed: Addressed::Yes,
         note: String::new(),
     }

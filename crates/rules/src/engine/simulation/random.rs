@@ -507,7 +507,7 @@ pub fn grades(points: u8) -> Answer {
 pub fn probes(criteria: &[u32]) -> Answer {
     let probe = |criterion: &u32| Probe {
         criterion: *criterion,
-        text: "Is it so?".to_owned(),
+        probe: "Is it so?".to_owned(),
     };
     Answer::Probes(criteria.iter().map(probe).collect())
 }

@@ -82,7 +82,7 @@ type Scored<'a> = (u32, &'a Vec<DimensionScore>, &'a Vec<Finding>, &'a [PriorAns
 fn scored(seats: &[Seat]) -> Vec<Scored<'_>> {
     let scored = (0..).zip(seats).filter_map(|(index, seat)| match seat.answer()? {
         Answer::Scores {
-            dimensions,
+            scores: dimensions,
             findings,
             prior,
         } => Some((index, dimensions, findings, prior.as_slice())),

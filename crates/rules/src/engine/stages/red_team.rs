@@ -54,7 +54,7 @@ pub fn open(view: View<'_>, red_team: &RedTeamPlan) -> Next {
 /// Whether there is anything to look at: an answer, or a file with content that the task's rules name.
 fn has_deliverable(view: View<'_>) -> bool {
     let said = &view.task.output;
-    said.stdout.as_ref().is_some_and(|out| out.len > 0)
+    said.stdout.as_ref().is_some_and(|out| out.length > 0)
         || said.result.is_some()
         || view.files().iter().any(FileFact::has_content)
 }

@@ -169,8 +169,8 @@ fn judged_too_late() -> (State, Fact, WorkId, Usage) {
         }),
         agent: AgentId(1),
         reply: ReplyRef {
-            file: FileRef {
-                len: 1,
+            reply: FileRef {
+                length: 1,
                 digest: Digest::of(b"x"),
             },
             model: None,

@@ -444,8 +444,8 @@ fn a_gates_result_holds_as_long_as_it_asks_the_same_of_the_same() {
 fn two_changes_are_the_same_if_they_say_the_same() {
     let change = |number: u32, added: &[u32]| MissionChange {
         number,
-        from: Digest::of(b"a"),
-        to: Digest::of(b"b"),
+        previous_digest: Digest::of(b"a"),
+        mission_digest: Digest::of(b"b"),
         added: added.iter().map(|id| TaskId(*id)).collect(),
         removed: Vec::new(),
         changed: Vec::new(),

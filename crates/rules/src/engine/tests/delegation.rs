@@ -45,7 +45,13 @@ fn script(list: &serde_json::Value) -> impl FnMut(&State, &Effect) -> Response +
 fn refusals(simulation: &Simulation) -> Vec<String> {
     let events = simulation.journal.iter().flatten();
     let refused = events.filter_map(|event| match event {
-        Event::Task(_, TaskEvent::DelegationRefused { title, reason }) => Some(format!("{title}: {reason}")),
+        Event::Task(
+            _,
+            TaskEvent::DelegationRefused {
+                refused: title,
+                reason,
+            },
+        ) => Some(format!("{title}: {reason}")),
         _ => None,
     });
     refused.collect()

@@ -124,8 +124,8 @@ fn a_session_whose_journal_was_cut_says_anew_how_it_ends() {
     let salvaged = crate::engine::Event::Run(crate::engine::RunEvent::Salvaged(crate::engine::Salvaged {
         by: "ada".to_owned(),
         line: 2,
-        bytes: 1,
-        records: 1,
+        lost_bytes: 1,
+        lost_records: 1,
         file: "f".to_owned(),
     }));
     apply(state, &salvaged);

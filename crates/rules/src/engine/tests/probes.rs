@@ -247,7 +247,7 @@ fn what_is_handed_over_to_nobody_who_is_asked_is_no_event() {
             attempt_try: 1,
         },
         file: FileRef {
-            len: 1,
+            length: 1,
             digest: Digest::of(b"x"),
         },
     };

@@ -384,7 +384,7 @@ fn what_does_not_fit_the_moment_means_nothing() {
         starts: 0,
         shared: false,
         result: Ok(FileRef {
-            len: 1,
+            length: 1,
             digest: Digest::of(b"x"),
         }),
     };
@@ -461,8 +461,8 @@ fn what_does_not_fit_the_moment_means_nothing() {
             purpose,
             agent,
             reply: crate::engine::ReplyRef {
-                file: FileRef {
-                    len: 1,
+                reply: FileRef {
+                    length: 1,
                     digest: Digest::of(b"x"),
                 },
                 model: None,

@@ -557,7 +557,7 @@ fn judges_that_are_switched_off_are_called_off_and_commands_hold() {
 #[test]
 fn a_red_team_is_asked_where_there_is_anything_to_attack() {
     let record = |len| crate::engine::FileRef {
-        len,
+        length: len,
         digest: crate::domain::Digest::of(b"x"),
     };
     let attacked = |said: Option<u64>, result: bool, size: u64| {

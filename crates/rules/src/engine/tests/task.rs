@@ -44,7 +44,7 @@ fn ask(number: u32, attempt_try: u32) -> AskId {
 
 fn file() -> FileRef {
     FileRef {
-        len: 1,
+        length: 1,
         digest: Digest::of(b"x"),
     }
 }

@@ -9,24 +9,20 @@ use crate::engine::job::Job;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct WorkId {
     /// The task that it is for.
-    #[serde(rename = "t")]
     pub task: TaskId,
     /// The piece of work among those of the task.
-    #[serde(rename = "c")]
     pub work: TaskWork,
 }
 
 /// Work for a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum TaskWork {
     /// A turn of the worker, by attempt and number.
-    #[serde(rename = "t")]
     Turn(u32, u32),
     /// An agent is asked: the ask's number within the task, and its try.
-    #[serde(rename = "k")]
     Ask(u32, u32),
     /// A command or a look at files, with the attempt and the turn at which the task was.
-    #[serde(rename = "j")]
     Job(u32, u32, Job),
 }
 

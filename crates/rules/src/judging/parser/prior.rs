@@ -33,7 +33,7 @@ fn answer(item: &Json) -> Option<PriorAnswer> {
         .get(&["note", "reason", "reasoning", "evidence"])
         .map(Json::words);
     Some(PriorAnswer {
-        point: id.parse().ok()?,
+        id: id.parse().ok()?,
         addressed,
         note: shortened(&note.unwrap_or_default()),
     })
@@ -69,7 +69,7 @@ pub fn line_answer(line: &str) -> Option<(String, PriorAnswer)> {
     let end = said.find(|c: char| !c.is_alphabetic()).unwrap_or(said.len());
     let (word, note) = said.split_at(end);
     let answer = PriorAnswer {
-        point: number.parse().ok()?,
+        id: number.parse().ok()?,
         addressed: named(word)?,
         note: shortened(note.trim_start_matches(|c: char| dressed(c) || ":,.;".contains(c))),
     };
@@ -92,8 +92,8 @@ fn named(word: &str) -> Option<Addressed> {
 /// One answer for each point, in their order: of several the one that is least content.
 fn settled(answers: impl Iterator<Item = PriorAnswer>) -> Vec<PriorAnswer> {
     let mut answers: Vec<PriorAnswer> = answers.take(MOST_ANSWERS).collect();
-    answers.sort_by_key(|answer| (answer.point, std::cmp::Reverse(answer.addressed as u8)));
-    answers.dedup_by_key(|answer| answer.point);
+    answers.sort_by_key(|answer| (answer.id, std::cmp::Reverse(answer.addressed as u8)));
+    answers.dedup_by_key(|answer| answer.id);
     answers
 }
 
@@ -143,7 +143,7 @@ mod tests {
         ] {
             let (_, answer) = line_answer(line).expect(line);
             assert_eq!(
-                (answer.point, answer.addressed, &*answer.note),
+                (answer.id, answer.addressed, &*answer.note),
                 (point, addressed, note),
                 "{line}"
             );
@@ -168,17 +168,14 @@ mod tests {
         let said = answer_lines(&crate::judging::parser::own_words::split(reply), |words| {
             work.has_line(words)
         });
-        let said: Vec<_> = said
-            .iter()
-            .map(|answer| (answer.point, answer.addressed))
-            .collect();
+        let said: Vec<_> = said.iter().map(|answer| (answer.id, answer.addressed)).collect();
         assert_eq!(said, [(2, Addressed::No)]);
         let json = r#"{"prior": [{"id": 1, "addressed": "Yes", "note": "x"}, {"id": "2", "addressed": false},
             {"id": 3, "addressed": "perhaps"}, {"addressed": "yes"}, 4]}"#;
         let object: Json = serde_json::from_str(json).expect("it is JSON");
         let said: Vec<_> = answers_in(&object)
             .iter()
-            .map(|answer| (answer.point, answer.addressed))
+            .map(|answer| (answer.id, answer.addressed))
             .collect();
         assert_eq!(said, [(1, Addressed::Yes), (2, Addressed::No)]);
     }
