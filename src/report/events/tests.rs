@@ -12,11 +12,12 @@ use super::*;
 use crate::report::testing::{Mission, SCREENS, START, Scene, assert_fits, eventful, play_eventful};
 use crate::report::vocabulary::words::find;
 use rules::domain::{
-    FailureClass, Millis, OutcomeClass, Purpose, Stage, StageKey, Status, TaskId, TurnId, Verdict,
+    AttemptKind, FailureClass, Millis, OutcomeClass, Purpose, Stage, StageKey, Status, TaskId, TurnId,
+    Verdict, WaitingReason,
 };
 use rules::engine::{
-    AskEvent, AskReply, BudgetEvent, DependencyStep, Event, GateEvent, HoldEvent, Job, NoticeEvent, Prompt,
-    RunEvent, TaskEvent, TurnEnd, TurnEvent, TurnUpdate, WorkEvent,
+    AskEvent, AskReply, BudgetEvent, DeadlineEvent, DeadlineStep, DependencyStep, Event, GateEvent,
+    HoldEvent, Job, NoticeEvent, Prompt, RunEvent, TaskEvent, TurnEnd, TurnEvent, TurnUpdate, WorkEvent,
 };
 use rules::plan::{BarrierKind, BarrierPlan, Part};
 
@@ -131,21 +132,19 @@ fn lines(events: &[PublicEvent]) -> String {
     events.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-#[test]
-fn every_variant_has_its_name_and_keys() {
-    let samples = [
+fn samples() -> Vec<Event> {
+    [
         run_samples(),
         turn_samples(),
         review_samples(),
         task_samples(),
         notice_samples(),
     ]
-    .concat();
-    let mut covered: Vec<_> = samples.iter().map(variant).collect();
-    covered.sort_unstable();
-    covered.dedup();
-    assert_eq!(covered.len(), VARIANTS, "{covered:?}");
+    .concat()
+}
 
+/// What is told of the samples. Each stands in a record of its own: what follows in the same record says what became of it.
+fn told() -> Vec<PublicEvent> {
     let mut plan = mission().build();
     let hold = |name: &str, kind| BarrierPlan {
         name: name.into(),
@@ -162,11 +161,81 @@ fn every_variant_has_its_name_and_keys() {
     ]);
     let mut expander = EventExpander::new(&plan);
     let mut events = Vec::new();
-    // Each stands in a record of its own: what follows in the same record says what became of it.
-    for (seq, sample) in (7..).zip(&samples) {
+    for (seq, sample) in (7..).zip(&samples()) {
         events.extend(expander.expand(seq, START, std::slice::from_ref(sample)));
     }
-    insta::assert_snapshot!(lines(&events));
+    events
+}
+
+#[test]
+fn every_variant_has_its_name_and_keys() {
+    let samples = samples();
+    let mut covered: Vec<_> = samples.iter().map(variant).collect();
+    covered.sort_unstable();
+    covered.dedup();
+    assert_eq!(covered.len(), VARIANTS, "{covered:?}");
+    insta::assert_snapshot!(lines(&told()));
+}
+
+/// A key of the page of events that no event has would be a promise that nobody keeps.
+#[test]
+fn every_key_that_the_page_promises_is_told() {
+    let page = include_str!("../../../docs/reference/events.md");
+    let (_, page) = page.split_once("## Stable events").expect("a heading");
+    let mut scene = Scene::start(eventful());
+    play_eventful(&mut scene);
+    let deadline = |step| {
+        let (task, since, due, at) = (Some(TASK), Some(START), START, START);
+        Event::Deadline(Box::new(DeadlineEvent {
+            step,
+            task,
+            since,
+            due,
+            at,
+        }))
+    };
+    let kind = AttemptKind::Retry;
+    let record = [
+        Event::Task(TASK, TaskEvent::AttemptPlanned { attempt: 2, kind }),
+        task_samples()
+            .into_iter()
+            .find(|event| variant(event) == "Transition")
+            .expect("a sample"),
+        Event::Hold(
+            TASK.into(),
+            HoldEvent::Opened {
+                number: 1,
+                reason: WaitingReason::SideEffects,
+                cause: None,
+                stage: Some(StageKey::RED_TEAM),
+                message: String::new(),
+                gate: None,
+                expires: None,
+            },
+        ),
+        deadline(DeadlineStep::Violated),
+        deadline(DeadlineStep::Met),
+    ];
+    let mut expander = EventExpander::new(&mission().build());
+    let begun = &scene.records[0];
+    let _ = expander.expand(begun.seq, begun.at, &begun.events[..1]).count();
+    let more = expander.expand(7, START, &record);
+    let events = [told(), expanded(&scene), more.collect()].concat();
+    let mut missing = Vec::new();
+    for row in page.lines().filter_map(|line| line.strip_prefix("| `")) {
+        let columns: Vec<&str> = row.split(" | ").collect();
+        let [names, _, keys] = columns[..] else { continue };
+        let names: Vec<&str> = names.split(['`', ',', ' ']).collect();
+        for key in keys.split('`').skip(1).step_by(2) {
+            let (key, _) = key.split_once(' ').unwrap_or((key, ""));
+            let has = |event: &PublicEvent| names.contains(&event.name) && event.payload.contains_key(key);
+            // What the same words say of another event has its name.
+            if !key.contains(':') && !events.iter().any(has) {
+                missing.push(format!("{} {key}", names[0]));
+            }
+        }
+    }
+    assert_eq!(missing, [""; 0]);
 }
 
 #[test]
