@@ -9,12 +9,13 @@ use std::collections::BTreeMap;
 use crate::report::vocabulary::ids::task_key;
 use rules::{
     domain::{BarrierId, Cause, HoldOwner, StageKey, Status, TaskId, Timestamp, WaitingReason},
-    engine::{DeferralReason, Event, HoldEvent, Resolution, RunEvent, TaskEvent},
+    engine::{DeferralReason, Event, HoldEvent, Resolution, TaskEvent},
     plan::BarrierKind,
 };
 
 use super::expander::{EventExpander, NamedPayload};
 use super::payload::{Payload, payload};
+use super::work::called_off;
 
 /// Holds of tasks that are open: an approval by its number, a window without one. Checkpoints and delays are the plan's.
 #[derive(Debug, Default)]
@@ -99,31 +100,16 @@ impl EventExpander {
 
     /// The events for a task that stops waiting though nobody answered.
     fn withdrawn_by(&mut self, event: &Event) -> Vec<NamedPayload> {
-        let tasks: Vec<TaskId> = match event {
-            Event::Task(task, TaskEvent::Transition { from, to, .. }) => {
-                // Whatever its agent is sent to wait for a moment with is told before.
-                let taken = self.holds.take(*task, |hold| match hold.number {
-                    Some(_) => *from == Status::AwaitingApproval,
-                    None => (*from, *to) != (Status::InProgress, Status::Pending),
-                });
-                return self.closed(*task, &taken, "withdrawn");
-            }
-            Event::Task(
-                _,
-                TaskEvent::EdgeTaken {
-                    stopped,
-                    not_taken: left,
-                    ..
-                },
-            ) => stopped.iter().chain(left).copied().collect(),
-            Event::Run(RunEvent::TasksWithdrawn { tasks }) => tasks.clone(),
-            Event::Run(RunEvent::MissionChanged(change)) => {
-                change.removed.iter().chain(&change.changed).copied().collect()
-            }
-            _ => return Vec::new(),
-        };
+        if let Event::Task(task, TaskEvent::Transition { from, to, .. }) = event {
+            // Whatever its agent is sent to wait for a moment with is told before.
+            let taken = self.holds.take(*task, |hold| match hold.number {
+                Some(_) => *from == Status::AwaitingApproval,
+                None => (*from, *to) != (Status::InProgress, Status::Pending),
+            });
+            return self.closed(*task, &taken, "withdrawn");
+        }
         let mut closed = Vec::new();
-        for task in tasks {
+        for task in called_off(event) {
             let taken = self.holds.take(task, |_| true);
             closed.extend(self.closed(task, &taken, "withdrawn"));
         }

@@ -188,26 +188,26 @@ impl EventExpander {
             Event::Hold(HoldOwner::Task(task), HoldEvent::Closed { .. }) => self.work.take(*task, |work| {
                 matches!(work.key, WorkKey::Job(Job::Approver { .. }))
             }),
-            Event::Task(
-                _,
-                TaskEvent::EdgeTaken {
-                    stopped: tasks,
-                    not_taken: left,
-                    ..
-                },
-            ) => tasks.iter().chain(left).flat_map(all_of).collect(),
-            Event::Run(RunEvent::TasksWithdrawn { tasks }) => tasks.iter().flat_map(all_of).collect(),
-            Event::Run(RunEvent::MissionChanged(change)) => change
-                .removed
-                .iter()
-                .chain(&change.changed)
-                .flat_map(all_of)
-                .collect(),
-            _ => return Vec::new(),
+            _ => called_off(event).iter().flat_map(all_of).collect(),
         };
         dropped
             .iter()
             .map(|work| ("work:dropped", self.head(work)))
             .collect()
+    }
+}
+
+/// The tasks that nobody waits for any more once an event has happened, whatever they wait for themselves.
+pub fn called_off(event: &Event) -> Vec<TaskId> {
+    match event {
+        Event::Task(
+            _,
+            TaskEvent::EdgeTaken {
+                stopped, not_taken, ..
+            },
+        ) => [&stopped[..], not_taken].concat(),
+        Event::Run(RunEvent::TasksWithdrawn { tasks }) => tasks.clone(),
+        Event::Run(RunEvent::MissionChanged(change)) => [&change.removed[..], &change.changed].concat(),
+        _ => Vec::new(),
     }
 }

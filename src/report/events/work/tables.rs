@@ -67,31 +67,25 @@ impl EventExpander {
     }
 
     fn job_work(&self, task: TaskId, job: Job) -> PublicWork {
-        let (kind, purpose) = match job {
-            Job::Scan { .. } => ("scan", "files"),
-            Job::Artifacts(_) => ("scan", "artifacts"),
-            Job::Baseline => ("command", "baseline"),
-            Job::Look(look) => ("command", look.as_str()),
-            Job::Finish(_) => ("command", "finish"),
-            Job::Check(check) => (self.kind_of_check(task, check), "check"),
-            Job::Grade(_) => ("scan", "grade"),
+        let (kind, purpose, stage, round) = match job {
+            Job::Scan { .. } => ("scan", "files", None, None),
+            Job::Artifacts(_) => ("scan", "artifacts", None, None),
+            Job::Baseline => ("command", "baseline", None, None),
+            Job::Approver { .. } => ("command", "approver", None, None),
+            Job::Look(look) => ("command", look.as_str(), Some(Stage::Proof), None),
+            Job::Finish(_) => ("command", "finish", Some(Stage::Finish), None),
+            Job::Check(check) => (
+                self.kind_of_check(task, check),
+                "check",
+                Some(Stage::Checks),
+                None,
+            ),
+            Job::Grade(round) => ("scan", "grade", Some(Stage::Verification), Some(round)),
             // Of a vision check only what is seen without an agent.
-            Job::Stage(step @ StageKey::VISION, _) => ("scan", step.as_str()),
-            Job::Stage(step, _) => ("command", step.as_str()),
-            Job::Merge(_) => ("command", "merge"),
-            Job::PeerCheck(..) => ("command", "check"),
-            Job::Approver { .. } => ("command", "approver"),
-        };
-        let (stage, round) = match job {
-            Job::Scan { .. } | Job::Artifacts(_) | Job::Baseline | Job::Approver { .. } => (None, None),
-            Job::Look(_) => (Some(Stage::Proof), None),
-            Job::Finish(_) => (Some(Stage::Finish), None),
-            Job::Check(_) => (Some(Stage::Checks), None),
-            Job::Merge(number) => (Some(Stage::Merge), Some(number)),
-            Job::PeerCheck(..) => (Some(Stage::Merge), None),
-            Job::Grade(round) => (Some(Stage::Verification), Some(round)),
-            Job::Stage(StageKey::VISION, _) => (Some(Stage::Vision), None),
-            Job::Stage(step, round) => (Some(step.stage()), Some(round)),
+            Job::Stage(step @ StageKey::VISION, _) => ("scan", step.as_str(), Some(step.stage()), None),
+            Job::Stage(step, round) => ("command", step.as_str(), Some(step.stage()), Some(round)),
+            Job::Merge(number) => ("command", "merge", Some(Stage::Merge), Some(number)),
+            Job::PeerCheck(..) => ("command", "check", Some(Stage::Merge), None),
         };
         self.of_task(task, WorkKey::Job(job), (kind, purpose))
             .at(stage, round)
