@@ -11,7 +11,7 @@ use zune_jpeg::zune_core::colorspace::ColorSpace;
 use zune_jpeg::zune_core::options::DecoderOptions;
 
 use rules::domain::{Digest, Finding, Points};
-use rules::judging::pictures::{Sum, is_near, written};
+use rules::judging::mean_colour::{Sum, is_near, written};
 use rules::mission::model::{Expected, Region};
 
 use super::evidence::{obstacle, open_beneath};

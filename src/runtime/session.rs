@@ -62,9 +62,9 @@ use crate::runtime::{
     recovery::{adopt::Adopted, foreign_runs::ForeignRuns, supervision},
     work::{
         agent_backends::AgentBackends,
+        baseline_cache::BaselineCache,
         context::{Message, WorkContext},
         program_looks::look_at_programs,
-        seen_on::SeenOn,
     },
 };
 use clock::Clock;
@@ -171,7 +171,7 @@ impl Session {
         let (commands, requests) = Commands::new();
         let context = WorkContext {
             worktrees: Worktrees::of(&setup.folder, &setup.state),
-            seen_on: Mutex::new(SeenOn::of(setup.state.baselines())).into(),
+            seen_on: Mutex::new(BaselineCache::of(setup.state.baselines())).into(),
             folder: setup.folder.clone(),
             commands,
             agents: setup.programs.into(),

@@ -10,12 +10,9 @@ use rules::domain::Timestamp;
 use rules::engine::OriginCode;
 
 use super::log_file::LogFile;
-use super::record::{BadRecord, JournalDecision, Record};
+use super::record::{BadRecord, JournalDecision, LONGEST_RECORD, Record};
 use super::snapshot::JournalEnd;
 use supervisor::files::open_regular;
-
-/// No record is longer, in bytes: so a reader needs no more memory than this, whatever is in the place of a journal.
-pub const LONGEST_RECORD: u64 = 16 << 20;
 
 /// Writes the journal of a run. After the first error it is poisoned: what failed is never tried again, since after a
 /// failed sync it is not known what is on the disk.

@@ -40,7 +40,7 @@ mod crash_tests;
 pub(crate) mod double;
 
 pub use dead_letters::DeadLetters;
-pub use journal::{DamagedJournal, Journal, JournalError, LONGEST_RECORD, Reader};
+pub use journal::{DamagedJournal, Journal, JournalError, Reader};
 pub use layout::{AskFile, FolderError, KnownRun, NOT_UTF8, RunFolder, SpoolName, StateFolder};
 #[cfg(feature = "temporal")]
 pub use lock::host;
@@ -50,7 +50,7 @@ pub use operator_key::OperatorKey;
 #[cfg(feature = "temporal")]
 pub use operator_key::folder_of_user;
 pub use queued_commands::{InboxFile, LONGEST_COMMAND, Queued, move_aside, put, taken, waiting};
-pub use record::{JournalDecision, Record};
+pub use record::{JournalDecision, LONGEST_RECORD, Record};
 pub use requests::{Requests, WorkRequest};
 pub use salvage::keep_prefix;
 pub use snapshot::{Front, JournalEnd, Snapshot};

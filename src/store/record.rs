@@ -15,6 +15,8 @@ use rules::engine::{Event, Fact, OriginCode};
 
 use supervisor::files::checked_line;
 
+/// No record is longer, in bytes: so a reader needs no more memory than this, whatever is in the place of a journal.
+pub const LONGEST_RECORD: u64 = 16 << 20;
 /// The text between a record and its code.
 const ORIGIN: &str = ",\"origin\":";
 

@@ -6,8 +6,8 @@ use crate::executor::baseline_look::BaselineLook;
 use crate::executor::error::WorkError;
 use rules::engine::JobEnd;
 
+use super::baseline_cache::known;
 use super::context::{JobOrder, WorkContext, blocking};
-use super::seen_on::known;
 
 /// Looks what the checks of a task say before its work, and puts a worktree back to what it began with.
 pub async fn baseline(context: WorkContext, order: JobOrder) -> Result<JobEnd, WorkError> {
@@ -26,7 +26,7 @@ pub async fn baseline(context: WorkContext, order: JobOrder) -> Result<JobEnd, W
     let (commit, start) = blocking(move || worktrees.start_of(&of, task)).await??;
     let place = {
         let mut all = crate::locked(&context.seen_on);
-        all.on(&commit, plan.task(task).workspace.as_deref())
+        all.at(&commit, plan.task(task).workspace.as_deref())
     };
     let mut seen = place.lock().await;
     look.known = seen.clone();

@@ -19,9 +19,9 @@ use supervisor::SupervisorCommand;
 
 use super::agent_backends::AgentBackends;
 use super::at_work::AtWork;
+use super::baseline_cache::BaselineCache;
 use super::message_folders::MessageFolders;
 use super::review_context::Judged;
-use super::seen_on::SeenOn;
 
 /// A message to the loop over its channel.
 pub enum Message {
@@ -71,7 +71,7 @@ pub struct WorkContext {
     /// The folders of isolated tasks, and what was accepted of their work.
     pub worktrees: Worktrees,
     /// The results of checks on commits that nobody has worked on.
-    pub seen_on: Arc<Mutex<SeenOn>>,
+    pub seen_on: Arc<Mutex<BaselineCache>>,
     pub at_work: Arc<Mutex<AtWork>>,
     /// Notified whenever something that was at work has ended.
     pub ended: Arc<Notify>,

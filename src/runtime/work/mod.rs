@@ -26,7 +26,7 @@
 //! | `review_context` | what reviewers are shown of a task's work: its output, its files and its checks |
 //! | `reviewer_tools` | reviewers behind HTTP that look for themselves: tools that only read (7) |
 //! | `scan` | files that a task's rules name are looked at, beside the loop |
-//! | `seen_on` | what checks said on commits that nobody had worked on: it is looked at once (24) |
+//! | `baseline_cache` | what checks said on commits that nobody had worked on: it is looked at once (24) |
 //! | `further_stages` | the further stages: their commands, and what their agents are asked (6.7) |
 //! | `test_looks` | looks at tests that the work of a task changed (24) |
 //! | `tool_ledger` | the record of what a model did with its tools: one line a call in a file of the spool, written as it happens |
@@ -43,6 +43,7 @@ pub mod ask;
 pub mod at_work;
 pub mod audit;
 pub mod baseline;
+pub mod baseline_cache;
 #[cfg(any(feature = "temporal", test))]
 pub mod carried;
 #[cfg(test)]
@@ -65,7 +66,6 @@ pub mod reply;
 pub mod review_context;
 pub mod reviewer_tools;
 pub mod scan;
-pub mod seen_on;
 pub mod test_looks;
 pub mod tool_ledger;
 pub mod tool_worker;

@@ -29,8 +29,8 @@ use super::event::{
 use super::event_payload::{DeferralReason, StageReport};
 use super::fixups::supersede;
 use super::job::{Job, JobEnd};
-use super::left_out;
 use super::merging::Merged;
+use super::not_taken;
 use super::prerequisite::{look, met, met_for, withdrawn};
 use super::remedies::{all_have_ended, nothing_is_due};
 use super::state::{BarrierStage, Hold, Lifecycle, Prerequisite, Reopened, State, TaskState};
@@ -104,7 +104,7 @@ fn change_standing(state: &mut State, task: TaskId, event: &Event, said: &TaskEv
             forgive(state, task);
             change_worker(state, task, event);
             // A verification that was to judge once more decides anew: its verdict is withdrawn after all.
-            left_out::undecided(state, task);
+            not_taken::undecided(state, task);
         }
         TaskEvent::Regressed {
             behind,
@@ -135,7 +135,7 @@ fn change_standing(state: &mut State, task: TaskId, event: &Event, said: &TaskEv
         } => {
             change_task(state, task, event);
             for id in left {
-                left_out::leave(state, *id);
+                not_taken::leave(state, *id);
             }
             for (id, visits) in kept {
                 state.task_mut(*id).course.visits = *visits;
@@ -444,7 +444,7 @@ fn transition(state: &mut State, id: TaskId, event: &Event) {
         state.called_off = false;
         // It begins anew: what it did without, it needs again.
         state.alter(id, |task| task.remedies = None);
-        left_out::undecided(state, id);
+        not_taken::undecided(state, id);
         no_longer_terminal(state, id, stood);
         if let Some((source, stood)) = mended {
             supersede(state, source, false);
@@ -459,7 +459,7 @@ fn transition(state: &mut State, id: TaskId, event: &Event) {
         }
         look(state, id);
         // Its verification may have led elsewhere while it was not pending.
-        left_out::returned(state, id);
+        not_taken::returned(state, id);
     }
     if to.is_terminal() && !from.is_terminal() {
         settle(state, id);

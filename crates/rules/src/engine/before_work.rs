@@ -5,7 +5,7 @@ use crate::domain::{BeforeWork, Millis, TaskId};
 use crate::judging::baseline_checks::{BaselineCheck, Weighed, is_wanted, items};
 use crate::plan::{Extent, ListOf, TaskPlan};
 
-use super::baseline_results::{Baseline, BaselineResult};
+use super::baseline_record::{Baseline, BaselineResult};
 use super::state::{State, TaskState};
 
 /// The result of a check before the work, where it is known, and the reason for it.

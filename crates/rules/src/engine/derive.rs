@@ -14,8 +14,8 @@ use crate::engine::quality_flag::Mark;
 use crate::plan::{BarrierPlan, Part, Plan, TaskPlan, migrate_plan};
 
 use super::apply::leave_order;
-use super::left_out::{self, all_left};
 use super::mission_change::MissionChange;
+use super::not_taken::{self, all_left};
 use super::prerequisite::look;
 use super::remedies::all_have_ended;
 use super::state::{BarrierStage, BarrierState, GateState, Queues, State, TaskState};
@@ -145,7 +145,7 @@ impl State {
         self.barriers
             .resize_with(plan.barriers.len(), BarrierState::default);
         self.queues = Queues::default();
-        left_out::derive(self);
+        not_taken::derive(self);
         self.derive_gates(&plan);
         self.derive_barriers(&plan);
         self.sum_up();

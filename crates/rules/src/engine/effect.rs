@@ -4,7 +4,7 @@
 
 use crate::domain::{AgentId, AskId, FailureMode, Millis, Purpose, Status, TaskId, Timestamp, TurnId};
 
-use super::baseline_results::BaselineResult;
+use super::baseline_record::BaselineResult;
 use super::event::{AskEvent, BudgetEvent, Event, RunEvent, RunWork, TaskEvent, TurnEvent, WorkEvent};
 use super::fact::TurnUpdate;
 use super::job::{Job, JobEnd};

@@ -7,7 +7,7 @@ use serde_with::skip_serializing_none;
 use crate::domain::{Answer, CriterionGrade, StageKey, TaskId};
 
 use super::audit::AfterScan;
-use super::baseline_results::BaselineResult;
+use super::baseline_record::BaselineResult;
 use super::event_payload::{CheckResult, FileFact};
 use super::merging::Merged;
 use super::test_looks::{Look, Looked};

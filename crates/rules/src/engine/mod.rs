@@ -16,7 +16,7 @@
 //! | `apply` | state and event to state: the only way state changes, live and in recovery |
 //! | `audit` | what work was accepted for, and whether it still stands (6) |
 //! | `baseline_due` | when checks are looked at before the work of their task begins (24) |
-//! | `baseline_results` | what checks said before the work of their task began, on record (24) |
+//! | `baseline_record` | what checks said before the work of their task began, on record (24) |
 //! | `before_work` | the same as the state knows it, and what of it is weighed (24) |
 //! | `operator_command` | what a person can say to a run from outside, while it works or while nobody works on it |
 //! | `deadline` | deadlines of tasks and of the mission (14): when they began, when they end, and what was said of them |
@@ -52,14 +52,14 @@
 //! | `test_looks` | what was looked at of tests that the work changed, on record (24) |
 //! | `tests_changed` | what the state knows of tests that the work changed (24) |
 //! | `timers` | what becomes due by itself, and when |
-//! | `left_out` | verdicts of verifications, as state: what they leave out of the run (10) |
+//! | `not_taken` | verdicts of verifications, as state: what they leave out of the run (10) |
 //! | `voided` | a stage whose verdict counts for nothing (22) |
 //! | `work` | what holds for all work that is under way: its names, what is out, its retries, its policies (13) |
 
 mod apply;
 mod audit;
 mod baseline_due;
-mod baseline_results;
+mod baseline_record;
 mod before_work;
 mod deadline;
 mod decide;
@@ -75,11 +75,11 @@ mod growth;
 mod job;
 mod judged_again;
 mod ledger;
-mod left_out;
 mod legal;
 mod merging;
 mod mission_change;
 mod no_progress;
+mod not_taken;
 mod notice;
 mod operator_command;
 mod outcome;
@@ -104,7 +104,7 @@ mod work;
 
 pub use apply::apply;
 pub use audit::{AfterScan, AuditEvidence, AuditReport, AuditStanding, AuditedWork, Looks};
-pub use baseline_results::{Baseline, BaselineResult};
+pub use baseline_record::{Baseline, BaselineResult};
 pub use deadline::{DeadlineEvent, DeadlineStep};
 pub use decide::{
     agents_needed, decide, done_again, evaluate_command, holds_the_end, judging_agents, mission_score,

@@ -7,7 +7,7 @@ use thin_vec::ThinVec;
 
 use crate::domain::{BeforeWork, Digest};
 
-use super::baseline_results::BaselineResult;
+use super::baseline_record::BaselineResult;
 
 worded! {
     /// A kind of look at tests that the work changed or brought.

@@ -6,7 +6,7 @@ use crate::judging::tests_changed::{TouchedTests, is_wanted};
 use crate::mission::model::TaskType;
 use crate::plan::Plan;
 
-use super::baseline_results::BaselineResult;
+use super::baseline_record::BaselineResult;
 use super::state::{FileSnapshot, FirstNoted, State, TaskState};
 use super::test_looks::Look;
 

@@ -9,7 +9,7 @@ use crate::domain::{DeclaredVerdict, Finding, FindingsReport, Opinion, Severity}
 use super::parser::findings::{FindingItem, is_described, is_finding, items_of};
 use super::parser::form::{read_object, values, wrong};
 use super::parser::json::{Json, JsonPlace};
-use super::parser::prior::answers_in;
+use super::parser::point_answers::answers_in;
 use super::parser::{Quoted, Unparsed};
 
 /// Findings of one report.

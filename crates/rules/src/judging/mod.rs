@@ -19,7 +19,7 @@
 //! | `heuristic` | a judge without a model, for criteria that plain facts can decide (10) |
 //! | `hollow` | work in name only: what an agent says that has done nothing (6, preflight) |
 //! | `parser` | a verdict out of a reviewer's reply (7, 9) |
-//! | `pictures` | the mean colour of a picture's region against the one that is expected (15) |
+//! | `mean_colour` | the mean colour of a picture's region against the one that is expected (15) |
 //! | `prior` | points of an earlier review and what the next reviewer answers for them (4) |
 //! | `probes` | criteria cut into probes by an agent (10): what it may say, and what is missing of it |
 //! | `protected` | programs and files that judging commands name: what the work is judged by (22) |
@@ -42,8 +42,8 @@ pub mod findings_verdict;
 pub mod heuristic;
 pub mod hollow;
 pub mod intake_reply;
+pub mod mean_colour;
 pub mod parser;
-pub mod pictures;
 pub mod prior;
 pub mod probes;
 pub mod protected;

@@ -14,7 +14,7 @@ use super::parser::findings::findings_of;
 use super::parser::form::{read_object, share, wrong};
 use super::parser::json::{Json, plain};
 use super::parser::keys::REASONS;
-use super::parser::prior::answers_in;
+use super::parser::point_answers::answers_in;
 use super::parser::{Quoted, Unparsed};
 
 /// Findings of one reply that are kept.

@@ -2,7 +2,7 @@
 
 use crate::domain::{Status, TaskId};
 use crate::engine::fixups::DependencyState;
-use crate::engine::left_out;
+use crate::engine::not_taken;
 use crate::engine::prerequisite::{met, withdrawn};
 use crate::engine::remedies::{all_have_ended, is_tried_again};
 use crate::engine::state::{BarrierStage, Prerequisite, State};
@@ -37,7 +37,7 @@ pub fn became_terminal(state: &mut State, id: TaskId, stands: DependencyState) {
         if gate_state.open > 0 || gate_state.result.is_some() {
             continue;
         }
-        state.gates[gate.index()].left = left_out::all_left(state, &plan.gate(*gate).after);
+        state.gates[gate.index()].left = not_taken::all_left(state, &plan.gate(*gate).after);
         state.follow_gate(*gate);
         met(state, Prerequisite::Gate(*gate));
     }
@@ -47,7 +47,7 @@ pub fn became_terminal(state: &mut State, id: TaskId, stands: DependencyState) {
         if held.open > 0 || held.stage != BarrierStage::Ahead {
             continue;
         }
-        if left_out::all_left(state, &plan.barrier(*hold).after) {
+        if not_taken::all_left(state, &plan.barrier(*hold).after) {
             leave_barrier(state, *hold, BarrierStage::Passed);
         } else {
             state.follow_barrier(*hold);

@@ -1,7 +1,7 @@
 //! What events of work, turns and questions to agents change of their task.
 
 use crate::domain::{AgentId, Answer, AskId, FailureClass, Millis, Purpose, Timestamp, TurnId};
-use crate::engine::baseline_results::Baseline;
+use crate::engine::baseline_record::Baseline;
 use crate::engine::event::{AskEvent, TurnEvent, WorkEvent};
 use crate::engine::event_payload::{Commit, DeferralReason, Exit, SessionRef, TurnFiles};
 use crate::engine::fact::TurnEnd;

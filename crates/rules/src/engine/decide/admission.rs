@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use crate::domain::{AgentId, StageKey, Status, TaskId, Timestamp};
-use crate::engine::baseline_results::BaselineResult;
+use crate::engine::baseline_record::BaselineResult;
 use crate::engine::event::{Event, TaskEvent};
 use crate::engine::event_payload::DeferralReason;
 use crate::engine::fact::Prompt;

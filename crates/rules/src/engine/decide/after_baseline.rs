@@ -2,7 +2,7 @@
 //! `admission`; what follows for accepted work is in `stages::proof`.
 
 use crate::domain::{BeforeWork, Cause, Status, WaitingReason};
-use crate::engine::baseline_results::BaselineResult;
+use crate::engine::baseline_record::BaselineResult;
 use crate::engine::event::{Concern, Event, RunEvent, WorkEvent};
 use crate::engine::job::{Job, JobEnd};
 use crate::engine::state::{Hold, State};

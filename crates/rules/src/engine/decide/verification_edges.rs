@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use crate::domain::{AttemptKind, Cause, Edge, FailureMode, StageKey, Status, TaskId, Verdict};
 use crate::engine::event::{Event, TaskEvent};
-use crate::engine::left_out::leaving;
+use crate::engine::not_taken::leaving;
 use crate::engine::state::State;
 use crate::plan::Route;
 

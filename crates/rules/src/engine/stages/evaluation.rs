@@ -4,7 +4,7 @@ use crate::domain::{Answer, Cause, Finding, Severity, Verdict};
 use crate::engine::state::SeatState;
 
 use super::judge::{KEY, fallbacks, no_verdict};
-use super::prior::{carry_on, open_points};
+use super::open_points::{carry_on, open_points};
 use super::view::{Next, View};
 
 /// The reviewer's seat has come to an end.

@@ -15,7 +15,7 @@
 //! | `own` | the mission's own stages: a command, an agent, a person (6.7) |
 //! | `panel` | what the seats of a panel say together (7, 9) |
 //! | `preflight` | what plain evidence rejects before anybody is asked (6) |
-//! | `prior` | points of an earlier review, and the answers to them (4) |
+//! | `open_points` | points of an earlier review, and the answers to them (4) |
 //! | `proof` | what stands for work of which every check passes; no stage, but weighed where it is accepted (24) |
 //! | `red_team` | an agent that attacks the work (6.8) |
 //! | `step` | what the further stages have in common (6.7 to 6.9, 15) |
@@ -28,10 +28,10 @@ mod checks;
 mod evaluation;
 mod finish_gate;
 mod judge;
+mod open_points;
 mod own;
 mod panel;
 mod preflight;
-mod prior;
 mod proof;
 mod red_team;
 mod step;
@@ -51,9 +51,9 @@ pub use checks::FLAKY;
 pub(super) use checks::note_flaky;
 pub(super) use judge::panel_rounds;
 use judge::seat_at;
+pub use open_points::prior_points;
 pub use preflight::{asks_what_it_said, nothing_to_do, signs_of_no_work};
 pub(super) use preflight::{lacks_files, untouched};
-pub use prior::prior_points;
 pub(super) use proof::weigh as weigh_proof;
 pub(super) use view::{Actor, Next, Request, View, Word, names};
 
@@ -137,7 +137,7 @@ pub fn what_it_lacks(stage: &StagePlan, view: View<'_>, purpose: Purpose, said: 
     // One that keeps the work out has said enough.
     let answers_for_points = purpose.sees_the_work() && !step::blocks(view, said);
     let points = || view.prior_points().len();
-    unread.or_else(|| answers_for_points.then(|| prior::unanswered(points(), said))?)
+    unread.or_else(|| answers_for_points.then(|| open_points::unanswered(points(), said))?)
 }
 
 /// Decides a stage in which no reply counts, of those now and before.

@@ -4,7 +4,7 @@ use crate::domain::{Cause, DeclaredVerdict, Opinion, Purpose, Severity, Verdict}
 use crate::mission::model::Adapter;
 use crate::plan::{OwnStage, Plan, StageJudge};
 
-use super::prior::carry_on;
+use super::open_points::carry_on;
 use super::step::{Opening, open_points_of};
 use super::view::{Actor, Next, View};
 

@@ -10,7 +10,7 @@ use crate::mission::model::PanelMode;
 use crate::plan::{Panel, Plan};
 
 use super::judge::{KEY, fallbacks, no_verdict};
-use super::prior::{carry_on, open_points};
+use super::open_points::{carry_on, open_points};
 use super::view::{Next, Request, View, names};
 
 /// Seats of an adaptive panel that are always asked.

@@ -13,7 +13,7 @@ use crate::engine::quality_flag::Mark;
 use crate::judging::autonomy::route;
 use crate::judging::prior;
 
-use super::prior::{carry_on, open_points};
+use super::open_points::{carry_on, open_points};
 use super::view::{Actor, Next, Request, View};
 
 /// How a stage begins, by the plan alone.

@@ -11,7 +11,7 @@ use crate::mission::model::{OnRefer, Rubric};
 use crate::plan::VerificationPlan;
 
 use super::judge::nobody_may;
-use super::prior::{carry_on, open_points};
+use super::open_points::{carry_on, open_points};
 use super::view::{Actor, Next, Request, View, Word};
 
 const KEY: StageKey = StageKey::VERIFICATION;

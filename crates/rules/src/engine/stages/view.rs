@@ -12,7 +12,7 @@ use crate::engine::quality_flag::Mark;
 use crate::engine::state::{Judging, SaidVerdict, State, TaskState};
 use crate::plan::{Judge, Plan, TaskPlan};
 
-use super::prior::prior_points;
+use super::open_points::prior_points;
 
 /// A task that is judged, as it is.
 #[derive(Clone, Copy)]

@@ -3,7 +3,7 @@
 use thin_vec::ThinVec;
 
 use crate::domain::{AgentId, AttemptKind, Edge, Finding, Points, Probe, Stage, TurnId, Verdict};
-use crate::engine::baseline_results::Baseline;
+use crate::engine::baseline_record::Baseline;
 use crate::engine::event_payload::{Commit, FileRef, SessionRef, StageReport, ToolCalls};
 use crate::engine::quality_flag::Mark;
 use crate::engine::test_looks::TestLooks;

@@ -9,7 +9,7 @@ use crate::domain::{
     Stage, StageKey, Status, TaskId, Timestamp, TurnId, Verdict,
 };
 use crate::engine::audit::{Acceptance, AfterScan};
-use crate::engine::baseline_results::BaselineResult;
+use crate::engine::baseline_record::BaselineResult;
 use crate::engine::dialog::Dialog;
 use crate::engine::event_payload::{
     CheckResult, Deferral, DeferralReason, FileFact, FileRef, StageReport, Way,

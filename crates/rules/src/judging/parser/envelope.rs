@@ -2,7 +2,7 @@
 
 use super::json::{Json, is_in, parse, plain};
 use super::reasoning::own_words;
-use super::unparsed::Unparsed;
+use super::unparsed_reason::Unparsed;
 
 /// Keys by which programs name the conversation that a line belongs to.
 const SESSIONS: &[&str] = &["sessionid", "threadid"];

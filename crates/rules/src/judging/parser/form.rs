@@ -14,7 +14,7 @@ use super::json::{self, Json, JsonPlace, is_in, plain};
 use super::own_words::{Parts, fold, split};
 use super::quoted::Quoted;
 use super::reasoning::own_words;
-use super::unparsed::{Scale, Unparsed};
+use super::unparsed_reason::{Scale, Unparsed};
 use crate::domain::{Finding, Points};
 
 /// The JSON values of a reply, apart by whose words they may be.

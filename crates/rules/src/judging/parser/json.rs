@@ -15,7 +15,7 @@ use unicode_normalization::UnicodeNormalization;
 
 use super::number::number_in;
 use super::own_words::{Parts, is_decoration};
-use super::unparsed::Unparsed;
+use super::unparsed_reason::Unparsed;
 use crate::domain::is_invisible;
 
 /// A JSON value that remembers every key.

@@ -14,28 +14,28 @@
 //! | `form` | replies of a fixed form: one JSON object, alone, fenced or on lines of its own |
 //! | `json` | JSON values in a reply, wherever they stand |
 //! | `keys` | keys by which verdicts in JSON name their parts |
-//! | `marker` | one score in a reply of ours: `SCORE: 80`, `72/100`, or JSON with a `score` (9) |
+//! | `score_line` | one score in a reply of ours: `SCORE: 80`, `72/100`, or JSON with a `score` (9) |
 //! | `number` | plain decimal numbers |
 //! | `panel` | a panel's JSON: every dimension with a score from 1 to 5 (7) |
-//! | `prior` | answers for the points of an earlier review: `POINT n: yes – why` (4) |
+//! | `point_answers` | answers for the points of an earlier review: `POINT n: yes – why` (4) |
 //! | `quoted` | what the work itself says where a verdict would stand: no verdict |
 //! | `reasoning` | the own words of a reply: its answer, behind the reasoning of a model |
 //! | `own_words` | lines of a reply that quote and lines of its own; control sequences |
-//! | `unparsed` | why a reply could not be read; the scales that a score may be on |
+//! | `unparsed_reason` | why a reply could not be read; the scales that a score may be on |
 
 mod envelope;
 pub(super) mod findings;
 pub mod form;
 pub mod json;
 pub(super) mod keys;
-mod marker;
 mod number;
 mod own_words;
 mod panel;
-pub(super) mod prior;
+pub(super) mod point_answers;
 mod quoted;
 mod reasoning;
-mod unparsed;
+mod score_line;
+mod unparsed_reason;
 
 use rust_decimal::Decimal;
 
@@ -43,15 +43,15 @@ use crate::domain::{Dimension, DimensionScore, Finding, Points, PriorAnswer};
 
 use form::ReplyValues;
 use json::{Json, JsonPlace};
-use marker::{Marker, agree, json_markers, line_markers};
 use own_words::Parts;
+use score_line::{Marker, agree, json_markers, line_markers};
 
-pub use marker::without_score_lines;
 pub use own_words::{UNTRUSTED_TAG, visible};
 pub use panel::{ParsedPanel, filled_in};
 pub use quoted::Quoted;
 pub use reasoning::own_words;
-pub use unparsed::{Scale, Unparsed};
+pub use score_line::without_score_lines;
+pub use unparsed_reason::{Scale, Unparsed};
 
 /// Reads one score on `scale` from a labelled text in our own form: a score line, JSON with a score, or the number alone.
 ///
@@ -185,7 +185,7 @@ fn one_number(reply: &str, work: &Quoted) -> Result<ParsedEvaluation, Unparsed> 
         reasoning,
         declared: values.declared.clone()?,
         findings,
-        prior: prior::of_evaluation(&parts, object.as_ref(), |words| work.has_line(words)),
+        prior: point_answers::of_evaluation(&parts, object.as_ref(), |words| work.has_line(words)),
     })
 }
 

@@ -8,9 +8,9 @@ use crate::domain::{Dimension, DimensionScore, Finding, Points, PriorAnswer};
 use super::form::{ReplyValues, values};
 use super::json::{Json, JsonPlace, plain};
 use super::keys::{CONTAINERS, NAMES, REASONS, SCORES};
-use super::prior::answers_in;
+use super::point_answers::answers_in;
 use super::quoted::Quoted;
-use super::unparsed::{Scale, Unparsed};
+use super::unparsed_reason::{Scale, Unparsed};
 
 /// Findings that are kept of one reply; more than anybody can act on.
 pub const MAX_FINDINGS: usize = 50;

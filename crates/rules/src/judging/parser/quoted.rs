@@ -17,7 +17,7 @@ use super::json::{self, Json, is_in, plain};
 use super::keys::{CONTAINERS, NAMES, REASONS, SCALE_KEYS, SCORES};
 use super::number::number_in;
 use super::own_words::{fold, visible};
-use super::prior::line_answer;
+use super::point_answers::line_answer;
 
 /// Claims of one work that are remembered, and answers for points. One that holds more of them drowns out its reviewers: whether
 /// they quote it can not be told any more.

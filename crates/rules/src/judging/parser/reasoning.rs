@@ -11,7 +11,7 @@ use regex::{Captures, Regex};
 
 use super::json::{self, JsonPlace};
 use super::own_words::{Lines, Quotation, split, visible};
-use super::unparsed::Unparsed;
+use super::unparsed_reason::Unparsed;
 
 /// The marks of reasoning, and those of channels, in whichever brackets.
 static MARK: LazyLock<Regex> = LazyLock::new(|| {

@@ -3,7 +3,7 @@ mod kinds;
 mod panel;
 mod work_that_gives_itself_a_score;
 
-use super::marker::MAX_TRAILER;
+use super::score_line::MAX_TRAILER;
 use super::*;
 use proptest::prelude::*;
 

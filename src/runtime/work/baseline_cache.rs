@@ -14,9 +14,9 @@ type Shared = Arc<Mutex<BTreeMap<Digest, BaselineResult>>>;
 
 /// The results of checks on commits that nobody has worked on, by the commit and the folder in it.
 #[derive(Debug, Default)]
-pub struct SeenOn(HashMap<(Box<str>, Option<Box<str>>), Shared>);
+pub struct BaselineCache(HashMap<(Box<str>, Option<Box<str>>), Shared>);
 
-impl SeenOn {
+impl BaselineCache {
     /// The results that are on record.
     pub fn of<'r>(baselines: impl Iterator<Item = (&'r TaskPlan, &'r Baseline)>) -> Self {
         let mut all = Self::default();
@@ -31,7 +31,8 @@ impl SeenOn {
         all
     }
 
-    pub fn on(&mut self, commit: &str, workspace: Option<&str>) -> Shared {
+    /// The results at a commit, for whoever looks next.
+    pub fn at(&mut self, commit: &str, workspace: Option<&str>) -> Shared {
         self.0
             .entry((commit.into(), workspace.map(Into::into)))
             .or_default()
@@ -41,6 +42,8 @@ impl SeenOn {
 
 /// The results that could be told, by the digest of their check.
 pub fn known(checks: &[BaselineResult]) -> impl Iterator<Item = (Digest, BaselineResult)> {
-    let known = checks.iter().filter(|seen| seen.before != BeforeWork::Unknown);
-    known.map(|seen| (seen.key, seen.clone()))
+    checks
+        .iter()
+        .filter(|seen| seen.before != BeforeWork::Unknown)
+        .map(|seen| (seen.key, seen.clone()))
 }

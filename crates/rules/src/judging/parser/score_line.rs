@@ -6,7 +6,7 @@ use super::json::{Json, JsonPlace, is_in, plain};
 use super::keys::SCALE_KEYS;
 use super::number::take_number;
 use super::own_words::{fold, is_decoration};
-use super::unparsed::{Scale, Unparsed};
+use super::unparsed_reason::{Scale, Unparsed};
 
 /// Bytes of a scale in parentheses, such as `(0-100)`.
 const MAX_HINT: usize = 24;
