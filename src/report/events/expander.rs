@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::report::{
-    folds::view::{AttemptView, RunView},
+    folds::view::RunView,
     vocabulary::ids::{ApprovalId, task_key},
 };
 use rules::{
@@ -179,28 +179,19 @@ impl EventExpander {
     /// `attempt` counts fixes or retries, as its maximum does; `attemptNumber` counts attempts of every kind.
     pub fn counted_attempts(&self, task: TaskId, kind: AttemptKind) -> Payload {
         let limits = self.plan.task(task).limits;
-        let attempts = &self.view.task(task).attempts;
-        let of_kind = |wanted| move |attempt: &&AttemptView| attempt.kind == wanted;
-        // A new allowance begins with an execute.
-        let allowance = || {
-            attempts
-                .iter()
-                .rev()
-                .take_while(|attempt| attempt.kind != AttemptKind::Execute)
-        };
+        let before = self.view.task(task).attempts.iter().rev();
+        let kinds = before.map(|attempt| attempt.kind);
         let payload = self.task(task);
         match kind {
             AttemptKind::Execute => payload,
             AttemptKind::Fix => {
-                let fixes = attempts
-                    .iter()
-                    .rev()
-                    .take_while(of_kind(AttemptKind::Fix))
-                    .count();
+                let fixes = kinds.take_while(|of| *of == kind).count();
                 payload!(payload; "attempt": fixes, "maxFix": limits.max_fix_attempts)
             }
             AttemptKind::Retry => {
-                let retries = allowance().filter(of_kind(AttemptKind::Retry)).count();
+                // A new allowance begins with an execute.
+                let allowance = kinds.take_while(|of| *of != AttemptKind::Execute);
+                let retries = allowance.filter(|of| *of == kind).count();
                 payload!(payload; "attempt": retries, "maxRetries": limits.max_retries)
             }
         }

@@ -5,8 +5,8 @@
 //! `purpose` say what it is, `place` where in the run. `result` says whether an answer came, not whether it is a good one:
 //! a check that failed ended `ok` with `passed: false`.
 //!
-//! [`EventExpander::work_of`] is the one table from the engine's events to kind, purpose and place, [`EventExpander::step_of`] the
-//! one to names. What happened beside that is told under the keys of [`EventExpander::details`].
+//! [`EventExpander::step_of`] is the one table from the engine's events to kind, purpose, place and names. What happened
+//! beside that is told under the keys of [`EventExpander::details`].
 //!
 //! | file | what |
 //! |---|---|
@@ -125,10 +125,7 @@ impl OpenPublicWork {
 impl EventExpander {
     /// The public events of what happens to a piece of work; `rest` is what was decided behind it in the same record.
     pub fn work_event(&mut self, event: &Event, rest: &[Event]) -> Vec<NamedPayload> {
-        let Some(work) = self.work_of(event) else {
-            return Vec::new();
-        };
-        let Some(life) = self.step_of(event, &work, rest) else {
+        let Some((work, life)) = self.step_of(event, rest) else {
             return Vec::new();
         };
         let mut named = Vec::new();

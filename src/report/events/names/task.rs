@@ -1,5 +1,5 @@
 //! The public events of what happens to the standing of a task. The names are one list, which has every event; what one
-//! says beside the task and its name stands in one of three matches, by subject.
+//! says beside the task and its name stands in one of two matches, by subject.
 
 use crate::report::{
     events::{
@@ -78,7 +78,8 @@ impl EventExpander {
         }
     }
 
-    /// The payload of an event about a wait of a task for an answer or a moment. A wait for a person is a hold.
+    /// The payload of an event about a wait of a task for an answer or a moment, or about the effect of other tasks and
+    /// agents on it. A wait for a person is a hold.
     fn waiting_payload(&self, task: TaskId, of: &TaskEvent) -> Payload {
         let told = self.task(task);
         match of {
@@ -93,14 +94,6 @@ impl EventExpander {
             } if deferral.why != DeferralReason::Slot => {
                 payload!(told; "until": deferral.moment().map(Timestamp::to_rfc3339), "message": deferral.message)
             }
-            _ => self.others_payload(task, of),
-        }
-    }
-
-    /// The payload of an event about the effect of other tasks and agents on a task.
-    fn others_payload(&self, task: TaskId, of: &TaskEvent) -> Payload {
-        let told = self.task(task);
-        match of {
             TaskEvent::FellBack {
                 from,
                 to,

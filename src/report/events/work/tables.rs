@@ -12,7 +12,7 @@ use rules::{
     domain::{AskId, HoldOwner, Purpose, Stage, StageKey, TaskId, Timestamp, TurnId},
     engine::{
         AskEvent, AskReply, BudgetEvent, Event, HoldEvent, Job, NoticeEvent, RunEvent, RunWork, TaskEvent,
-        TaskWork, TurnEvent, WorkEvent,
+        TaskWork, TurnEvent, WorkEvent, WorkId,
     },
     mission::model::Check,
 };
@@ -20,49 +20,54 @@ use rules::{
 use super::{EventScope, Life, PublicWork, WorkKey};
 
 impl EventExpander {
-    /// The work that an event is about: its kind, its purpose, its place.
-    pub fn work_of(&self, event: &Event) -> Option<PublicWork> {
-        match event {
-            Event::Turn(
-                turn,
-                TurnEvent::Started(_)
-                | TurnEvent::RequestFailed { .. }
-                | TurnEvent::Finished(_)
-                | TurnEvent::Lost
-                | TurnEvent::Adopted,
-            ) => Some(turn_work(*turn)),
-            Event::Budget(BudgetEvent::Held { call, .. } | BudgetEvent::Settled { call, .. }) => {
-                Some(match call.work {
-                    TaskWork::Turn(attempt, turn) => turn_work(TurnId {
-                        task: call.task,
-                        attempt,
-                        turn,
-                    }),
-                    TaskWork::Ask(number, _) => self.open_ask(call.task, number),
-                    TaskWork::Job(.., job) => self.job_work(call.task, job),
-                })
+    /// The work that an event is about, and the step that it is in the life of that; `None` where other events tell all of it.
+    pub(super) fn step_of(&self, event: &Event, rest: &[Event]) -> Option<(PublicWork, Life)> {
+        let audit = || of_run("scan", "audit").at(Some(Stage::Audit), None);
+        let delivery = || of_run("command", "merge").at(Some(Stage::Merge), None);
+        Some(match event {
+            Event::Turn(turn, of) => (turn_work(*turn), of_turn(of)?),
+            Event::Budget(BudgetEvent::Held { call, released, .. }) => {
+                let detail = if *released { "released" } else { "held" };
+                (self.called(*call), Life::Progressed(detail))
+            }
+            Event::Budget(BudgetEvent::Settled { call, .. }) => {
+                (self.called(*call), Life::Progressed("settled"))
+            }
+            Event::Ask(id, AskEvent::Requested { purpose, .. }) => {
+                (self.ask_work(*id, *purpose), Life::Requested)
             }
             Event::Ask(
                 id,
-                AskEvent::Requested { purpose, .. }
-                | AskEvent::Replied(AskReply { purpose, .. })
-                | AskEvent::Failed { purpose, .. },
-            ) => Some(self.ask_work(*id, *purpose)),
-            Event::Run(RunEvent::WorkRequested(RunWork::Audit { .. }) | RunEvent::AuditFinished { .. }) => {
-                Some(of_run("scan", "audit").at(Some(Stage::Audit), None))
-            }
-            Event::Run(RunEvent::WorkRequested(RunWork::Delivery { .. }) | RunEvent::WorkDelivered(_)) => {
-                Some(of_run("command", "merge").at(Some(Stage::Merge), None))
-            }
-            Event::Notice(_) => Some(of_run("deliver", "notify")),
-            Event::Work(task, WorkEvent::Requested(job) | WorkEvent::Ended { job, .. }) => {
-                Some(self.job_work(*task, *job))
+                AskEvent::Replied(AskReply { purpose, .. }) | AskEvent::Failed { purpose, .. },
+            ) => (self.ask_work(*id, *purpose), of_ask(*id, event, rest)),
+            Event::Run(RunEvent::WorkRequested(RunWork::Audit { .. })) => (audit(), Life::Requested),
+            Event::Run(RunEvent::AuditFinished { .. }) => (audit(), ended(true)),
+            Event::Run(RunEvent::WorkRequested(RunWork::Delivery { .. })) => (delivery(), Life::Requested),
+            Event::Run(RunEvent::WorkDelivered(of)) => (delivery(), ended(of.why.is_none())),
+            Event::Notice(of) => (of_run("deliver", "notify"), of_notice(of)?),
+            Event::Work(task, WorkEvent::Requested(job)) => (self.job_work(*task, *job), Life::Requested),
+            Event::Work(task, WorkEvent::Ended { job, end }) => {
+                let counts = end.is_answer() && failure(*task, rest).is_none();
+                (self.job_work(*task, *job), ended(counts))
             }
             Event::Hold(HoldOwner::Task(task), HoldEvent::Undecided { number, approver, .. }) => {
                 let (number, approver) = (*number, *approver);
-                Some(self.job_work(*task, Job::Approver { number, approver }))
+                let work = self.job_work(*task, Job::Approver { number, approver });
+                // Its word does not count. Else its own end tells it.
+                self.work.find(*task, work.key)?;
+                (work, ended(true))
             }
-            _ => None,
+            _ => return None,
+        })
+    }
+
+    /// The work that a call is.
+    fn called(&self, call: WorkId) -> PublicWork {
+        let task = call.task;
+        match call.work {
+            TaskWork::Turn(attempt, turn) => turn_work(TurnId { task, attempt, turn }),
+            TaskWork::Ask(number, _) => self.open_ask(task, number),
+            TaskWork::Job(.., job) => self.job_work(task, job),
         }
     }
 
@@ -108,41 +113,6 @@ impl EventExpander {
                 ..EventScope::default()
             },
         }
-    }
-
-    /// The step that an event is in the life of its work; `None` where other events tell all of it.
-    pub(super) fn step_of(&mut self, event: &Event, work: &PublicWork, rest: &[Event]) -> Option<Life> {
-        let is_open = work
-            .task
-            .is_some_and(|task| self.work.find(task, work.key).is_some());
-        Some(match event {
-            Event::Turn(_, TurnEvent::Started(_)) => Life::Started,
-            Event::Work(_, WorkEvent::Requested(_))
-            | Event::Run(RunEvent::WorkRequested(_))
-            | Event::Ask(_, AskEvent::Requested { .. }) => Life::Requested,
-            Event::Turn(_, TurnEvent::Finished(end)) if end.exit.failure.is_some() => Life::Ended("failed"),
-            Event::Work(task, WorkEvent::Ended { end, .. })
-                if !end.is_answer() || failure(*task, rest).is_some() =>
-            {
-                Life::Ended("failed")
-            }
-            Event::Run(RunEvent::WorkDelivered(delivery)) if delivery.why.is_some() => Life::Ended("failed"),
-            Event::Turn(_, TurnEvent::Finished(_))
-            | Event::Work(_, WorkEvent::Ended { .. })
-            | Event::Run(RunEvent::AuditFinished { .. } | RunEvent::WorkDelivered(_)) => Life::Ended("ok"),
-            Event::Turn(_, TurnEvent::Lost) => Life::Ended("lost"),
-            Event::Turn(_, TurnEvent::Adopted) => Life::Progressed("adopted"),
-            Event::Turn(_, TurnEvent::RequestFailed { .. }) => Life::Progressed("retry"),
-            Event::Budget(BudgetEvent::Held { released, .. }) => {
-                Life::Progressed(if *released { "released" } else { "held" })
-            }
-            Event::Budget(BudgetEvent::Settled { .. }) => Life::Progressed("settled"),
-            Event::Ask(id, AskEvent::Replied(_) | AskEvent::Failed { .. }) => of_ask(*id, event, rest),
-            // Its word does not count. Else its own end tells it.
-            Event::Hold(_, HoldEvent::Undecided { .. }) if is_open => Life::Ended("ok"),
-            Event::Notice(event) => return of_notice(event),
-            _ => return None,
-        })
     }
 
     /// The payload of an event beside kind, purpose and place, under its own keys.
@@ -277,6 +247,21 @@ fn of_run(kind: &'static str, purpose: &'static str) -> PublicWork {
         purpose: Some(purpose),
         place: EventScope::default(),
     }
+}
+
+fn ended(counts: bool) -> Life {
+    Life::Ended(if counts { "ok" } else { "failed" })
+}
+
+fn of_turn(event: &TurnEvent) -> Option<Life> {
+    Some(match event {
+        TurnEvent::Started(_) => Life::Started,
+        TurnEvent::Finished(end) => ended(end.exit.failure.is_none()),
+        TurnEvent::Lost => Life::Ended("lost"),
+        TurnEvent::Adopted => Life::Progressed("adopted"),
+        TurnEvent::RequestFailed { .. } => Life::Progressed("retry"),
+        TurnEvent::FilesNoted { .. } | TurnEvent::Progress(_) => return None,
+    })
 }
 
 fn of_notice(event: &NoticeEvent) -> Option<Life> {
