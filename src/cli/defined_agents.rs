@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::{report::sanitize, runtime::layers_of};
+use crate::runtime::layers_of;
 use rules::{
     mission::{self, ConfigLayer, Source},
     plan::RunOptions,
@@ -64,12 +64,8 @@ pub fn refuse_strangers(reviewers: &[String], agents: &Value, options: &RunOptio
     let own = agents.as_object().into_iter().flatten();
     let known: Vec<&str> = own.map(|(name, _)| name.as_str()).chain(of_layers).collect();
     match reviewers.iter().find(|name| !known.contains(&name.as_str())) {
-        Some(stranger) => {
-            Err(
-                usage!("there is no agent '{}' that could review", sanitize(stranger))
-                    .help(mission::suggestion(stranger, known.iter().copied(), "agents are")),
-            )
-        }
+        Some(stranger) => Err(usage!("there is no agent '{stranger}' that could review")
+            .help(mission::suggestion(stranger, known.iter().copied(), "agents are"))),
         None => Ok(()),
     }
 }

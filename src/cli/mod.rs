@@ -319,7 +319,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
     if ["run", "resume", "plan", "validate"].contains(&name.as_str()) {
         for unknown in variables::unknown(&command_line()) {
-            screen.error(&format!("warning: {unknown}\n"));
+            screen.note(&format!("warning: {unknown}"));
         }
     }
     let action = arguments.command.unwrap_or(Action::Run(arguments.run.bare()));

@@ -5,7 +5,7 @@ use std::time::Instant;
 use clap::ArgMatches;
 use clap::parser::ValueSource;
 
-use crate::{report::sanitize, runtime::git};
+use crate::runtime::git;
 use rules::{
     domain::{Bar, BarOrigin, Millis, Points},
     plan::RunOptions,
@@ -128,10 +128,9 @@ fn eval_is_off() -> Result<bool, Failure> {
     match value.trim().to_lowercase().as_str() {
         "" | "on" | "true" | "1" | "yes" => Ok(false),
         "off" | "false" | "0" | "no" => Ok(true),
-        _ => Err(usage!(
-            "the environment variable EVAL: '{}' is neither on nor off",
-            sanitize(&value)
-        )
-        .help("`EVAL=off` switches reviews off, `EVAL=on` (or unset) leaves them on")),
+        _ => Err(
+            usage!("the environment variable EVAL: '{value}' is neither on nor off")
+                .help("`EVAL=off` switches reviews off, `EVAL=on` (or unset) leaves them on"),
+        ),
     }
 }

@@ -14,7 +14,6 @@ use crate::{
         count,
         documents::RunDocument,
         formats::{annotations::annotations, markdown::markdown},
-        sanitize,
     },
     runtime::{
         Ending, ReadBefore, RecoverError, Recovered, part_of_run, recover, settings_files, tidy_worktrees,
@@ -200,7 +199,7 @@ impl Reports {
         tell_delivery(&ending.state, screen);
         tidy_worktrees(run, &ending.state);
         for warning in &ending.warnings {
-            screen.error(&format!("warning: {}\n", sanitize(warning)));
+            screen.note(&format!("warning: {warning}"));
         }
         // Last, so that a report that could not be written is the last thing that is said.
         let reported = self.write(run, &document, screen);
@@ -285,10 +284,7 @@ pub fn tell_delivery(state: &State, screen: &Screen) {
         return;
     };
     if let Some(why) = &delivery.why {
-        screen.error(&format!(
-            "error: {}; `quorum resume` tries it again\n",
-            sanitize(why)
-        ));
+        screen.note(&format!("error: {why}; `quorum resume` tries it again"));
     }
     let what = match delivery.waits {
         None => "merged",

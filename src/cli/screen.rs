@@ -344,10 +344,15 @@ impl Screen {
         }
     }
 
-    /// Says a line on stderr, whatever others wrote in it; nothing where stdout carries a document.
+    /// Says a line on stderr, whatever others wrote in it.
     pub fn note(&self, line: &str) {
+        self.error(&self.err().wrap(&format!("{}\n", sanitize(line))));
+    }
+
+    /// Says a line on stderr; nothing where stdout carries a document.
+    pub fn aside(&self, line: &str) {
         if !self.is_json() {
-            self.error(&self.err().wrap(&format!("{}\n", sanitize(line))));
+            self.note(line);
         }
     }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{ArgMatches, Command};
 
-use crate::{report::sanitize, runtime::CONFIG};
+use crate::runtime::CONFIG;
 use rules::mission::did_you_mean;
 
 use super::args::OutputArgs;
@@ -99,7 +99,6 @@ pub fn unknown(root: &Command) -> Vec<String> {
     let said = unknown.map(|name| {
         let meant = did_you_mean(&name, known.iter().map(String::as_str));
         let meant = meant.map_or_else(String::new, |meant| format!("; {meant}"));
-        let name = sanitize(&name);
         format!("the environment variable {name} is not known and changes nothing{meant}")
     });
     said.collect()

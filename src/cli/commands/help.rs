@@ -5,7 +5,7 @@ use clap::{ArgAction, Args, Command};
 
 use crate::{
     cli::{command_error::Failure, screen::Screen},
-    report::{sanitize, screens::help::page},
+    report::screens::help::page,
 };
 use rules::mission::did_you_mean;
 
@@ -194,7 +194,7 @@ fn unknown(words: &[String], root: &Command) -> Failure {
     let commands = root.get_subcommands().filter(|command| !command.is_hide_set());
     let mut known: Vec<String> = commands.map(|command| command.get_name().to_owned()).collect();
     known.extend(topics().map(str::to_owned));
-    let message = anyhow!("there is no command and no topic '{}'", sanitize(&text));
+    let message = anyhow!("there is no command and no topic '{text}'");
     Failure::usage(message).help(match did_you_mean(&text, known.iter().map(String::as_str)) {
         Some(meant) => format!("{meant} (`quorum help` lists all commands and topics)"),
         None => format!(

@@ -21,7 +21,6 @@ use crate::{
     report::{
         documents::commands::{LogsDocument, LogsTurn},
         folds::history::{TaskHistory, TurnHistory, TurnStanding},
-        sanitize,
         screens::logs::header,
     },
     store::{JournalEnd, Reader, RunFolder, SpoolName},
@@ -97,7 +96,7 @@ pub fn logs(arguments: &Logs, screen: &Screen) -> Result<u8, Failure> {
         }
         if !arguments.follow || told.history.status.is_terminal() || !live {
             if told.history.turns().next().is_none() {
-                screen.error(&nothing_said(&told));
+                screen.note(&nothing_said(&told));
             }
             return Ok(0);
         }
@@ -116,11 +115,7 @@ fn nothing_said(told: &FoldedTask) -> String {
         |failure| format!("{}: {}", failure.mode.as_str(), failure.message),
     );
     let title = told.state.plan.title(id);
-    format!(
-        "note: no agent has worked on '{}': {}\n",
-        sanitize(title),
-        sanitize(&why)
-    )
+    format!("note: no agent has worked on '{title}': {why}")
 }
 
 /// Whether the agent outlived the session that started it and still speaks, or has just ended and its supervisor has not yet

@@ -485,7 +485,7 @@ fn ended(request: &WorkRequest, screen: &Screen, code: u8) -> u8 {
             8 => "queued for the run, which is busy",
             _ => "decided otherwise before",
         };
-        screen.note(&format!("{}: {what}", request.id()));
+        screen.aside(&format!("{}: {what}", request.id()));
     }
     print_result(request, screen);
     code

@@ -18,10 +18,7 @@ use crate::{
         screen::{LiveView, Screen},
         session::{fork_supervisor, make_workspace, refuse_unpriced, resolve_programs, try_confinement},
     },
-    report::{
-        sanitize,
-        screens::forewarning::{GivenThreshold, forewarnings},
-    },
+    report::screens::forewarning::{GivenThreshold, forewarnings},
     runtime::{below, check_repository, state_base},
 };
 use rules::{
@@ -95,7 +92,7 @@ fn forewarn(state: &State, options: &RunOptions, screen: &Screen) {
         .into_iter()
         .chain(missing_scripts(state, options))
     {
-        screen.error(&format!("warning: {}\n", sanitize(&warning)));
+        screen.note(&format!("warning: {warning}"));
     }
 }
 

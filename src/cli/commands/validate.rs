@@ -68,7 +68,7 @@ pub fn validate(arguments: &Validate, matches: &ArgMatches, screen: &Screen) -> 
         };
         show(screen, &report);
         for warning in &warnings {
-            screen.note(&format!("warning: {warning}"));
+            screen.aside(&format!("warning: {warning}"));
         }
         let file = SeenFile {
             path,

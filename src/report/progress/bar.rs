@@ -10,7 +10,7 @@ use crate::report::{
     documents::skipped,
     screens::{
         style::{Role, TextLayout},
-        text::{clock, elapsed, fit, sanitize, width},
+        text::{clock, elapsed, fit, width},
     },
     vocabulary::budget::footer_words,
 };
@@ -198,7 +198,7 @@ impl BarRow {
         let works = task.status() == Status::InProgress;
         Self {
             activity: activity(state, id, running),
-            title: sanitize(state.plan.title(id)).into_owned(),
+            title: state.plan.title(id).to_owned(),
             took: live.attempt(running),
             said: running.said.clone().filter(|_| works),
             process: running.process.clone().filter(|_| works),
@@ -239,7 +239,6 @@ impl Area {
         let title = screen.fit(&row.title, used);
         let printed = || self.last_line.as_ref()?(row.process.as_ref()?);
         let said = row.said.clone().or_else(printed).unwrap_or_default();
-        let said = sanitize(&said);
         let said = screen.fit(&said, used + width(&title) + 2);
         let text = format!("{} {title}  {took}", style.paint(Role::Active, activity));
         if said.is_empty() {

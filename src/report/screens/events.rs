@@ -39,7 +39,7 @@ pub fn human_line(event: &PublicEvent, screen: &TextLayout) -> String {
     let name = format!("{:<NAME_WIDTH$}", event.name);
     let mut words = String::new();
     if let Some(title) = event.payload.get("title").and_then(Value::as_str) {
-        words.push_str(&sanitize(title));
+        words.push_str(title);
     }
     for (key, value) in event
         .payload
@@ -80,7 +80,7 @@ fn plain(value: &Value) -> String {
             let parts: Vec<String> = known
                 .map(|(key, value)| format!("{key} {}", plain(value)))
                 .collect();
-            sanitize(&parts.join(", ")).into_owned()
+            parts.join(", ")
         }
         other => other.to_string(),
     }

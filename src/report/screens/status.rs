@@ -12,7 +12,7 @@ use rules::domain::{Bar, Phase, Points, QualityFlag, RunId, Status, TaskId, Time
 use super::style::TextLayout;
 use super::summary::{outcome_words, resumable_at};
 use super::templates::render;
-use super::text::{against_bar, elapsed, fit, sanitize};
+use super::text::{against_bar, elapsed, fit};
 use crate::report::{
     documents::{RunDocument, RunState, SlotWait, TaskRow},
     folds::{
@@ -324,6 +324,7 @@ impl TaskLine {
     fn cells(&self, has_flag: bool, until: Option<Timestamp>, screen: &TextLayout) -> [Cell; COLUMNS.len()] {
         let symbols = screen.style.symbols();
         let or_nothing = |text: Option<String>| text.unwrap_or_else(|| symbols.nothing.to_owned());
+        let harmless = |text: &str, columns| Cell::new(fit(text, columns, symbols.ellipsis));
         let right = |text: Option<String>| Cell::new(or_nothing(text)).set_alignment(CellAlignment::Right);
         let flag = self.flag.map(|flag| flag.as_str().to_owned());
         let mut status = self.words.clone();
@@ -337,8 +338,8 @@ impl TaskLine {
         let started = self.started.map(Timestamp::to_rfc3339);
         let took = self.started.zip(self.finished.or(until));
         [
-            Cell::new(sanitize(&self.title)),
-            Cell::new(fit(&sanitize(&self.agent), agent, symbols.ellipsis)),
+            harmless(&self.title, usize::MAX),
+            harmless(&self.agent, agent),
             self.color().into_iter().fold(Cell::new(status), Cell::fg),
             Cell::new(or_nothing(flag)),
             Cell::new(or_nothing(
@@ -348,7 +349,7 @@ impl TaskLine {
             // The day stands in `quorum runs`.
             right(started.map(|at| at[11..19].to_owned())),
             right(took.map(|(from, to)| elapsed(to.since(from)))),
-            Cell::new(sanitize(self.note.as_deref().unwrap_or_default())),
+            harmless(self.note.as_deref().unwrap_or_default(), usize::MAX),
         ]
     }
 

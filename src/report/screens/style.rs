@@ -173,12 +173,10 @@ pub struct TextLayout {
 }
 
 impl TextLayout {
-    /// The text, cut to the columns that are left after `used`.
+    /// The text made harmless and cut to the columns that are left after `used`.
     pub fn fit<'a>(&self, text: &'a str, used: usize) -> Cow<'a, str> {
-        match self.width {
-            Some(width) => fit(text, width.saturating_sub(used), self.style.symbols().ellipsis),
-            None => Cow::Borrowed(text),
-        }
+        let columns = self.width.map_or(usize::MAX, |width| width.saturating_sub(used));
+        fit(text, columns, self.style.symbols().ellipsis)
     }
 
     /// Text of several lines, broken between words where a line is too long. What follows a break is indented a little

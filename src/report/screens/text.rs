@@ -80,10 +80,11 @@ pub fn width(text: &str) -> usize {
     UnicodeWidthStr::width(text)
 }
 
-/// The text, cut to so many columns; a cut shows.
+/// The text made harmless and cut to so many columns; a cut shows.
 pub fn fit<'a>(text: &'a str, columns: usize, ellipsis: &str) -> Cow<'a, str> {
-    if width(text) <= columns {
-        return Cow::Borrowed(text);
+    let text = sanitize(text);
+    if width(&text) <= columns {
+        return text;
     }
     let room = columns.saturating_sub(width(ellipsis));
     let mut used = 0;

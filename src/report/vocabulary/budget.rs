@@ -6,12 +6,12 @@ use rules::{
     plan::Plan,
 };
 
-use crate::report::screens::text::{count, sanitize};
+use crate::report::screens::text::count;
 
 /// `the cost ceiling of $5.00 is reached`
 pub fn ceiling_words(state: &State, ceiling: Ceiling) -> String {
     let budget = &state.plan.rules.budget;
-    let agent = |agent| sanitize(state.plan.agent_name(agent)).into_owned();
+    let agent = |agent| state.plan.agent_name(agent);
     let share = budget.reserve_for_judging.filter(|_| ceiling.leaves_judging());
     let (open, kept) = match share {
         Some(share) => (

@@ -6,7 +6,7 @@ use crate::report::{
     progress::{live::RunningTask, verb::Verb},
     screens::{
         style::Role,
-        text::{against_bar, count, criteria_words, elapsed, sanitize},
+        text::{against_bar, count, criteria_words, elapsed},
     },
 };
 use rules::{
@@ -200,7 +200,6 @@ impl LineBuilder {
 
 /// The beginning of a reply that could not be read, in quotes.
 fn said(reply: &str) -> String {
-    let reply = sanitize(reply);
     let mut shown: String = reply.chars().take(SAID).collect();
     if shown.len() < reply.len() {
         shown.push_str("...");
