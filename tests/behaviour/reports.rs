@@ -69,6 +69,8 @@ fn junit_tells_every_kind_of_task_apart() {
         (poor.property("score"), poor.property("bar"), poor.property("reviewers")),
         (Some("41"), Some("60"), Some("judge"))
     );
+    let why = &poor.all("failure")[0].text;
+    assert!(why.contains("[medium, still open] Too thin to be of use. (judge)"), "{why}");
     let held = root.case("held").all("skipped")[0];
     assert_eq!(held.attribute("message"), "blocked by door");
     assert_eq!(root.children[0].attribute("name"), "all <kinds> & \"more\"");

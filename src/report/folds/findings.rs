@@ -11,7 +11,10 @@ use rules::{
 };
 
 use super::view::{FindingView, RunView};
-use crate::report::documents::TaskRow;
+use crate::report::{
+    documents::TaskRow,
+    screens::text::{count, mark},
+};
 
 /// Findings of a failed task that a report shows; the rest is counted.
 pub const SHOWN: usize = 3;
@@ -80,10 +83,8 @@ impl<'a> FindingRow<'a> {
     }
 
     fn words(&self, description: &str) -> String {
-        let severity = self.severity.as_str();
-        let open = if self.open { ", still open" } else { "" };
         let by = self.reviewer.map_or_else(String::new, |who| format!(" ({who})"));
-        format!("[{severity}{open}] {description}{by}")
+        format!("{} {description}{by}", mark(self.severity, self.open))
     }
 }
 
@@ -100,10 +101,7 @@ pub fn top_lines(task: &TaskRow<'_>) -> Vec<String> {
         lines.extend(output(found.description));
     }
     if found.len() > SHOWN {
-        lines.push(format!(
-            "{} more",
-            crate::report::screens::text::count(found.len() - SHOWN, "finding")
-        ));
+        lines.push(format!("{} more", count(found.len() - SHOWN, "finding")));
     }
     lines
 }

@@ -12,7 +12,7 @@ use rules::{
     plan::{Plan, TaskPlan},
 };
 
-use crate::report::screens::text::count;
+use crate::report::screens::text::{count, mark};
 
 /// How a stage is called: one of the mission's own by its name.
 pub fn stage_name(report: &StageReport) -> &str {
@@ -141,8 +141,8 @@ pub fn remarks<'a>(reports: impl Iterator<Item = &'a StageReport>) -> Vec<String
     let all = reports.filter(|report| report.verdict != Verdict::Fail);
     all.flat_map(|report| {
         let line = move |finding: &rules::domain::Finding| {
-            let (name, severity) = (stage_name(report), finding.severity.as_str());
-            format!("{name} [{severity}] {}", finding.description)
+            let mark = mark(finding.severity, finding.open);
+            format!("{} {mark} {}", stage_name(report), finding.description)
         };
         report.findings.iter().map(line)
     })

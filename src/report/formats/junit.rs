@@ -24,12 +24,13 @@ use rules::{
 use crate::report::{
     documents::{AttemptRow, RunDocument, TaskRow},
     folds::{
+        findings::FindingRow,
         further_stages::{remarks, stage_words},
         rank::{Rank, reason},
     },
     screens::{
         summary::outcome_words,
-        text::{criteria_words, sanitize},
+        text::{criteria_words, mark, sanitize},
     },
 };
 
@@ -195,11 +196,10 @@ fn skipped(message: &str) -> TestCaseStatus {
     status
 }
 
-/// The text of a failure: the message, and the findings of the last attempt.
+/// The text of a failure: the message, and the findings of the last attempt with who found them.
 fn describe(task: &TaskRow<'_>, message: &str) -> String {
-    let last = task.attempts.last();
-    let findings = last.map_or_else(String::new, |last| findings(task, last.n));
-    clean(&format!("{message}\n{findings}"))
+    let findings: Vec<String> = task.findings.iter().map(FindingRow::whole).collect();
+    clean(&format!("{message}\n{}", findings.join("\n")))
 }
 
 fn rerun(task: &TaskRow<'_>, attempt: &AttemptRow) -> TestRerun {
@@ -228,7 +228,7 @@ fn findings(task: &TaskRow<'_>, attempt: u32) -> String {
         .filter(|rejection| rejection.attempt == attempt)
         .flat_map(|rejection| &rejection.findings);
     let lines: Vec<String> = findings
-        .map(|finding| format!("[{}] {}", finding.severity.as_str(), finding.description))
+        .map(|finding| format!("{} {}", mark(finding.severity, finding.open), finding.description))
         .collect();
     lines.join("\n")
 }

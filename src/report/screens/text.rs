@@ -5,7 +5,9 @@ use std::borrow::Cow;
 use chrono::{DateTime, Local};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use rules::domain::{Bar, CriterionGrade, CriterionResult, Millis, Points, Timestamp, is_misleading};
+use rules::domain::{
+    Bar, CriterionGrade, CriterionResult, Millis, Points, Severity, Timestamp, is_misleading,
+};
 
 use super::style::Symbols;
 
@@ -182,6 +184,12 @@ pub fn against_bar(points: Points, bar: Option<Bar>, symbols: &Symbols) -> Strin
 pub fn number(value: f64) -> String {
     let text = format!("{value:.2}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// How a finding begins: `[high]`, `[medium, still open]`
+pub fn mark(severity: Severity, open: bool) -> String {
+    let open = if open { ", still open" } else { "" };
+    format!("[{}{open}]", severity.as_str())
 }
 
 /// `1 task`, `2 tasks`.
