@@ -190,7 +190,7 @@ enum Action {
     /// Remove runs that have ended
     #[command(after_help = "Example: quorum clean --older-than 30d")]
     Clean(clean::Clean),
-    /// Write JUnit, Markdown, HTML or JSON reports
+    /// Write reports of a run, by kind
     #[command(after_help = "Example: quorum report latest --to junit=junit.xml --to html=report.html")]
     Report(report::ReportArgs),
     /// Inspect and retry notifications that failed

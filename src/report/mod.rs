@@ -8,7 +8,7 @@
 //! | `documents` | the documents of a run, one struct each: JSON is its serialisation, all else is drawn from it |
 //! | `events` | `quorum events`: the journal under its public names (21) |
 //! | `folds` | what the journal tells and state does not keep, folded for readers: documents are made from it |
-//! | `formats` | reports for other programs and browsers: JUnit, Markdown, annotations, HTML, DOT, Mermaid |
+//! | `formats` | reports for other programs and browsers |
 //! | `progress` | a session while it runs |
 //! | `screens` | what people read in a terminal, one file a command, by its name, and what screens share |
 //! | `testing` | scenes for tests: plans made by hand, events made by the engine |

@@ -20,7 +20,7 @@ use std::sync::LazyLock;
 
 use rules::domain::{
     Assumption, AttemptKind, BeforeWork, Cause, CriterionResult, FailureClass, FailureMode, LetterStatus,
-    Phase, QualityFlag, RequestStatus, Severity, Status, Verdict, WaitingReason,
+    OutcomeClass, Phase, QualityFlag, RequestStatus, Severity, Status, Verdict, WaitingReason,
 };
 use rules::engine::{GateStanding, Way};
 use rules::mission::model::{AgentMiddleware, CoordinationMiddleware};
@@ -78,8 +78,6 @@ const ENUMS: [(&str, Meanings); 23] = [
 pub struct WordEntry {
     /// The names of the word as screens print them; it is listed under the first.
     pub names: Vec<&'static str>,
-    /// The meaning that the tables give to the word; empty where only enums give it one.
-    pub own: &'static str,
     /// The meaning of the word, and what to do about it where there is something to do.
     pub meaning: String,
 }
@@ -102,7 +100,7 @@ fn folded(text: &str) -> String {
     text.to_lowercase().replace(['_', '-', ' '], "")
 }
 
-/// The words of the tables, then those of enums that have no line there.
+/// The words of the tables, then those of enums that have no line there. Classes of outcomes have a line for their codes.
 fn gather() -> Vec<WordEntry> {
     let lines = TABLES.into_iter().flat_map(str::lines);
     let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
@@ -115,6 +113,12 @@ fn gather() -> Vec<WordEntry> {
     let mut places = HashMap::new();
     for (place, entry) in entries.iter().enumerate() {
         places.extend(entry.names.iter().map(|name| (folded(name), place)));
+    }
+    for class in OutcomeClass::BY_PRECEDENCE {
+        let exit = format!("Exit {}", class.exit_code());
+        if let Some(place) = places.get(&folded(&exit)) {
+            entries[*place].add(&exit, class.meaning());
+        }
     }
     for (of, meanings) in ENUMS {
         for (word, meaning) in meanings {
@@ -131,7 +135,7 @@ fn gather() -> Vec<WordEntry> {
 impl WordEntry {
     fn new(names: Vec<&'static str>, own: &'static str) -> Self {
         let meaning = own.to_owned();
-        Self { names, own, meaning }
+        Self { names, meaning }
     }
 
     /// The name that it is listed under.
@@ -152,7 +156,7 @@ impl WordEntry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rules::domain::{OutcomeClass, Purpose, Stage, TaskId};
+    use rules::domain::{Purpose, Stage, TaskId};
 
     /// Words that are printed and no variants of an enum of [`ENUMS`].
     fn printed() -> Vec<String> {

@@ -50,12 +50,9 @@ fn outcomes() -> String {
     classes.sort_by_key(|class| class.exit_code());
     let rows = classes.map(|class| {
         let code = class.exit_code().to_string();
-        let word = words::find(&code).unwrap_or_else(|| panic!("nobody explains exit {code}"));
-        // "Exit 3: " goes without saying here.
-        let (_, meaning) = word.own.split_once(": ").unwrap_or(("", word.own));
         let allow = if class.may_be_allowed() { "yes" } else { "" };
         let name = format!("`{}`", class.as_str());
-        [code, name, meaning.to_owned(), allow.to_owned()]
+        [code, name, class.meaning().to_owned(), allow.to_owned()]
     });
     table(["code", "name", "meaning, and what helps", "`--allow`"], rows)
 }

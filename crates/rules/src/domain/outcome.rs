@@ -53,7 +53,7 @@ macro_rules! outcome_classes {
                 match self { $(Self::$class => $name,)+ }
             }
 
-            /// The meaning of the outcome, in a sentence or two.
+            /// The meaning of the outcome, and what to do about it.
             pub fn meaning(self) -> &'static str {
                 match self { $(Self::$class => concat!($($doc),+).trim_ascii(),)+ }
             }
@@ -76,29 +76,44 @@ macro_rules! outcome_classes {
 }
 
 outcome_classes! {
-    /// quorum itself or its state failed.
+    /// quorum itself failed, its state was damaged or changed by somebody else, or a result or report could not be
+    /// written. `quorum doctor state` checks the state; `quorum resume` continues from the last record.
     Internal = 1, "internal", Broken, Bad, false;
-    /// The run was interrupted. Its state is saved; it can be resumed.
+    /// The session was ended by SIGTERM or a closed terminal, and its state is saved. `quorum resume` continues.
     Terminated = 143, "interrupted", Signal, Bad, false;
-    /// The run was interrupted. Its state is saved; it can be resumed.
+    /// The session was stopped by SIGINT (Ctrl-C), and its state is saved. `quorum resume` continues.
     Interrupted = 130, "interrupted", Signal, Bad, false;
-    /// A flag, the configuration or the mission is wrong.
+    /// A flag, the configuration or the mission is wrong, or a confirmation was needed and nobody could be asked. No
+    /// agent was started. The message says what to type; `quorum validate` checks a mission.
     Usage = 2, "usage", Broken, Bad, false;
-    /// Something was in the way before any work, or of merging what was accepted.
+    /// Something was missing or in the way before any work began: a program, a key, the lock, an unfinished run with
+    /// the same tasks, or a state folder of somebody else. Nothing was started; `quorum doctor` checks the machine. Or
+    /// all work was good and could not be merged into your branch: nothing of yours was touched, and `quorum resume`
+    /// tries it again.
     Environment = 9, "environment", Broken, Bad, false;
-    /// The budget or the time is used up. The run can be resumed.
+    /// The budget (for work: what `reserveForJudging` leaves of it), `maxTime` or `--timeout` is used up, or a usage
+    /// limit resets too late. Finished work is kept; `quorum resume` continues, with a higher limit where one is set.
     Limit = 7, "limit", Limit, Warning, true;
-    /// At least one task failed.
+    /// At least one task failed. `quorum show TASK` says why; `quorum resume --retry-failed` tries failed tasks again.
     TaskFailed = 3, "task_failed", End, Bad, true;
-    /// A gate failed; what it blocks did not run.
+    /// A quality gate failed, so the tasks that it blocks did not run. `quorum resume --redo TASK` does the work before
+    /// it again; `quorum gate NAME --override --reason TEXT` lets it pass, on record.
     GateFailed = 4, "gate_failed", End, Bad, true;
-    /// A review that was asked for gave no trustworthy verdict.
+    /// A review that was asked for gave no trustworthy verdict, because a judge failed, nobody may judge, or no score
+    /// could be read. `quorum resume` asks the judges again; `quorum approve ID` accepts the work on a person's
+    /// decision.
     Indeterminate = 6, "indeterminate", End, Warning, true;
-    /// Work was accepted below its bar, or the mission missed its own.
+    /// The work did not reach its bar in any attempt and was accepted all the same: that is the default for work that
+    /// is judged by an evaluation, and what `onExhausted: accept` says. It is never shown as a success, and gates fail
+    /// on it unless they say `acceptBelowThreshold`. `quorum resume --redo TASK` tries again; `quorum approve ID`
+    /// acknowledges it, which changes nothing of flag and exit code, and `quorum reject ID --reason TEXT` fails the
+    /// task. `quorum requests` has the ids.
     BelowThreshold = 5, "below_threshold", End, Warning, true;
-    /// The run waits for a person.
+    /// Only a person can move the run on. `quorum inbox` lists what waits; after `quorum approve`, `quorum reject` or
+    /// `quorum answer`, `quorum resume` continues.
     Awaiting = 8, "awaiting", End, Warning, true;
-    /// Every task is done, nothing is below the bar, all gates and thresholds passed.
+    /// Every task that the run took is done, nothing is below its bar, and all gates and thresholds passed. There is
+    /// nothing to do.
     Ok = 0, "ok", End, Good, false;
 }
 

@@ -197,14 +197,16 @@ struct OutcomeRow {
 impl OutcomeRow {
     fn of(outcome: &Outcome) -> Self {
         let class = outcome.class;
+        // What helps is for a terminal.
+        let meaning = class.meaning().split_inclusive('.').next().unwrap_or_default();
         let (tone, meaning) = match class.gravity() {
             // What was allowed makes the exit code 0, not the work good.
             Gravity::Good if !outcome.allowed.is_empty() => {
                 ("warn", "What was not good enough was allowed not to count.")
             }
-            Gravity::Good => ("good", class.meaning()),
-            Gravity::Warning => ("warn", class.meaning()),
-            Gravity::Bad => ("bad", class.meaning()),
+            Gravity::Good => ("good", meaning),
+            Gravity::Warning => ("warn", meaning),
+            Gravity::Bad => ("bad", meaning),
         };
         Self {
             class: class.as_str(),
