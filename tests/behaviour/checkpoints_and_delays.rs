@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::events::on_record;
 use crate::support::scenes::approvals::only_approval;
-use crate::support::{Has, Mission, Running, Workspace, standing, task, wait_for};
+use crate::support::{Has, Mission, Running, Says, Workspace, standing, task, wait_for};
 
 fn held(by: &str) -> Workspace {
     Workspace::with(&format!(
@@ -26,6 +26,35 @@ tasks:
 
 const CHECKPOINT: &str =
     "checkpoints: [{name: go, afterTasks: [build], blocksTasks: [ship], message: look at staging}]";
+
+#[test]
+fn graphs_have_checkpoints_and_delays_between_their_tasks() {
+    let holds = "delays: [{name: dawn, afterTasks: [ship], blocksTasks: [tell], duration: 1s}]";
+    let workspace = held(&format!("{CHECKPOINT}\n{holds}"));
+    let drawn = |format| workspace.quorum(&["plan", "--format", format]).exits(0).stdout;
+    let mermaid = drawn("mermaid");
+    mermaid.says(&[
+        "{{\"checkpoint go\"}}",
+        "{{\"delay dawn of 1s\"}}",
+        "t0 --> h0",
+        "h0 --> t1",
+        "h1 --> t2",
+    ]);
+    drawn("dot").says(&[
+        "h0 [shape=octagon, label=\"checkpoint go\"];",
+        "t0 -> h0;",
+        "h0 -> t1;",
+        "h1 -> t2;",
+    ]);
+    workspace.run_json(8, &[]);
+    let page = workspace.quorum(&["report", "--to", "html=-"]).exits(0).stdout;
+    page.says(&[
+        "1 checkpoint, 1 delay. Dashed lines and boxes are gates, checkpoints and delays.",
+        "<title>checkpoint go: reached</title>",
+        "<title>delay dawn of 1s: waiting</title>",
+    ]);
+    assert_eq!(page.matches("class=\"line gate\"").count(), 4);
+}
 
 #[test]
 fn a_checkpoint_waits_for_a_person_once() {

@@ -253,10 +253,12 @@ impl<'a> SlotWait<'a> {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct HoldRow<'a> {
+    #[serde(skip)]
+    pub id: BarrierId,
     /// The name of the checkpoint or delay.
     name: &'a str,
     /// `waiting`, `reached`, `running`, `passed`, `rejected` or `notTaken`.
-    state: &'static str,
+    pub state: &'static str,
     /// The message of the checkpoint or delay for people.
     message: Option<&'a str>,
     /// The moment since which the checkpoint or delay holds; `null` while it does not.
@@ -273,6 +275,7 @@ impl<'a> HoldRow<'a> {
         let plan = state.plan.barrier(id);
         let held = state.barrier(id).hold();
         Self {
+            id,
             name: &plan.name,
             state: hold_state(state, id, plan),
             message: plan.message.as_deref(),

@@ -2,14 +2,15 @@
 
 use serde::Serialize;
 
-use rules::{domain::TaskId, engine::GateStanding, plan::waves};
+use rules::{domain::TaskId, plan::waves};
 
-use super::layout::{Frame, SvgLine, Thing, lay_out, lines};
+use super::layout::{Frame, SvgLine, lay_out};
 use super::{sign, tone};
 use crate::report::{
-    documents::{GateRow, RunDocument, TaskRow},
+    documents::{RunDocument, TaskRow},
     folds::rank::Rank,
-    screens::text::{count, fit, sanitize},
+    formats::plan_graph::{Thing, hold_words, lines},
+    screens::text::{count, fit},
 };
 
 /// More tasks than these are shown as waves: nobody can read so many boxes.
@@ -50,7 +51,8 @@ struct Heading {
 struct Box {
     /// The task whose story can be linked to.
     id: Option<u32>,
-    gate: bool,
+    /// The state of a gate, a checkpoint or a delay, which has its look; `None` for a task.
+    state: Option<&'static str>,
     #[serde(flatten)]
     frame: Frame,
     tone: &'static str,
@@ -84,13 +86,18 @@ pub fn drawing(run: &RunDocument<'_>, ranked: &[(Rank, TaskId)], full: &[TaskId]
     let number = wave_of.iter().max().map_or(0, |last| *last as usize + 1);
     let lines = lines(plan);
     let (tasks, gates) = (plan.task_ids().count(), plan.gate_ids().count());
-    let words = format!(
+    let mut words = format!(
         "{}, {}, {}, {}",
         count(tasks, "task"),
         count(number, "wave"),
         count(lines.len(), "dependency line"),
         count(gates, "gate"),
     );
+    for (holds, what) in [(&run.checkpoints, "checkpoint"), (&run.delays, "delay")] {
+        if !holds.is_empty() {
+            append!(words, ", {}", count(holds.len(), what));
+        }
+    }
     let why_not = if tasks > TASKS {
         Some(format!("{tasks} tasks are too many to draw one by one"))
     } else if lines.len() > LINES || gates > TASKS {
@@ -148,7 +155,17 @@ fn graph(run: &RunDocument<'_>, wave_of: &[u32], lines: &[(Thing, Thing)], full:
             id: linked[id.index()].then_some(id.0),
             ..task_box(&run.tasks.row(id), frame, layout.small)
         },
-        Thing::Gate(id) => gate_box(&run.gates[id.index()], frame, layout.small),
+        Thing::Gate(id) => {
+            let gate = &run.gates[id.index()];
+            hold_box("gate", gate.name, gate.state.as_str(), frame, layout.small)
+        }
+        Thing::Hold(id) => {
+            let mut holds = run.checkpoints.iter().chain(&run.delays);
+            let state = holds.find(|hold| hold.id == id).map_or("", |hold| hold.state);
+            let words = hold_words(run.plan, id);
+            let (what, name) = words.split_once(' ').unwrap_or_default();
+            hold_box(what, name, state, frame, layout.small)
+        }
     });
     let heading = |(wave, x): (usize, &i64)| Heading {
         x: *x,
@@ -165,40 +182,33 @@ fn graph(run: &RunDocument<'_>, wave_of: &[u32], lines: &[(Thing, Thing)], full:
 }
 
 fn task_box(task: &TaskRow<'_>, frame: Frame, small: bool) -> Box {
-    let (rank, title, agent) = (task.rank, sanitize(task.title), sanitize(task.agent));
+    let (rank, title, agent) = (task.rank, task.title, task.agent);
     let score = task
         .points
         .map_or_else(String::new, |points| format!(" · {points}"));
     Box {
         id: None,
-        gate: false,
+        state: None,
         frame,
         tone: tone(rank),
         sign: sign(rank),
-        label: fit(&title, if small { 19 } else { 22 }, "…").into_owned(),
-        note: format!("{}{score}", fit(&agent, 18, "…")),
+        label: fit(title, if small { 19 } else { 22 }, "…").into_owned(),
+        note: format!("{}{score}", fit(agent, 18, "…")),
         title: super::cut(&format!("{title}: {}, {agent}{score}", rank.words()), 300),
     }
 }
 
-fn gate_box(gate: &GateRow<'_>, frame: Frame, small: bool) -> Box {
-    let name = sanitize(gate.name);
-    let (tone, sign) = match gate.state {
-        GateStanding::Passed => ("good", "✓"),
-        GateStanding::Failed => ("bad", "×"),
-        GateStanding::Overridden => ("warn", "!"),
-        GateStanding::Waiting | GateStanding::NotTaken => ("open", "○"),
-    };
-    let standing = gate.state.as_str();
+/// The box of a gate, a checkpoint or a delay.
+fn hold_box(what: &str, name: &str, state: &'static str, frame: Frame, small: bool) -> Box {
     Box {
         id: None,
-        gate: true,
+        state: Some(state),
         frame,
-        tone,
-        sign,
-        label: fit(&name, if small { 14 } else { 15 }, "…").into_owned(),
-        note: format!("gate · {standing}"),
-        title: super::cut(&format!("gate {name}: {standing}"), 300),
+        tone: "",
+        sign: "",
+        label: fit(name, if small { 14 } else { 15 }, "…").into_owned(),
+        note: format!("{what} · {state}"),
+        title: super::cut(&format!("{what} {name}: {state}"), 300),
     }
 }
 

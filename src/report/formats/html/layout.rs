@@ -1,13 +1,13 @@
-//! Where the boxes and lines of the drawing are: waves from left to right, gates between them.
+//! Where the boxes and lines of the drawing are: waves from left to right, gates, checkpoints and delays between them.
 //!
 //! Columns are waves, boxes stand in file order, and lines run straight from one to the other, behind what lies between.
 
+use std::collections::HashMap;
+
 use serde::Serialize;
 
-use rules::{
-    domain::{GateId, TaskId},
-    plan::Plan,
-};
+use crate::report::formats::plan_graph::Thing;
+use rules::{domain::TaskId, plan::Plan};
 
 /// Boxes on top of each other; a wave with more takes several columns.
 const HIGH: usize = 40;
@@ -42,11 +42,11 @@ pub struct Frame {
 #[derive(Serialize)]
 pub struct SvgLine {
     path: String,
-    /// Whether the line begins or ends at a gate.
+    /// Whether the line begins or ends at a gate, a checkpoint or a delay.
     pub gate: bool,
 }
 
-/// Lays a mission out. `lines` are those of [`lines`].
+/// Lays a mission out, with its lines.
 pub fn lay_out(plan: &Plan, wave_of: &[u32], lines: &[(Thing, Thing)]) -> GraphLayout {
     let small = plan.task_ids().count() > SMALL;
     let (height, pitch, gap) = if small { (24, 30, 44) } else { (46, 62, 48) };
@@ -56,27 +56,23 @@ pub fn lay_out(plan: &Plan, wave_of: &[u32], lines: &[(Thing, Thing)]) -> GraphL
     for task in plan.task_ids() {
         things[wave(&task)].0.push(Thing::Task(task));
     }
-    for id in plan.gate_ids() {
-        let last = plan.gate(id).after.iter().map(wave).max();
-        things[last.unwrap_or(0)].1.push(Thing::Gate(id));
+    for thing in Thing::all(plan).filter(|thing| !matches!(thing, Thing::Task(_))) {
+        let last = thing.between(plan).0.iter().map(wave).max();
+        things[last.unwrap_or(0)].1.push(thing);
     }
     let sizes = things
         .iter()
         .flat_map(|(tasks, gates)| [tasks.len(), gates.len()]);
     let highest = sizes.max().unwrap_or(0).min(HIGH);
     let rows = |count: usize| i64::try_from(count).unwrap_or(i64::MAX / pitch) * pitch;
-    let (mut of_task, mut of_gate) = (
-        vec![Frame::default(); plan.tasks.len()],
-        vec![Frame::default(); plan.gates.len()],
-    );
     let (mut x, mut starts, mut boxes) = (MARGIN, Vec::new(), Vec::new());
     for (tasks, gates) in &things {
         starts.push(x);
         for column in tasks.chunks(HIGH).chain(gates.chunks(HIGH)) {
-            // Gates have short names: their columns are narrow.
+            // What is no task has a short name: its column is narrow.
             let width = match (column.first(), small) {
-                (Some(Thing::Gate(_)), false) => 150,
-                (Some(Thing::Gate(_)), true) => 140,
+                (Some(Thing::Gate(_) | Thing::Hold(_)), false) => 150,
+                (Some(Thing::Gate(_) | Thing::Hold(_)), true) => 140,
                 (_, false) => 216,
                 (_, true) => 180,
             };
@@ -84,27 +80,20 @@ pub fn lay_out(plan: &Plan, wave_of: &[u32], lines: &[(Thing, Thing)]) -> GraphL
             for (position, thing) in column.iter().enumerate() {
                 let y = top + rows(position);
                 let frame = Frame { x, y, width, height };
-                match thing {
-                    Thing::Task(id) => of_task[id.index()] = frame,
-                    Thing::Gate(id) => of_gate[id.index()] = frame,
-                }
                 boxes.push((*thing, frame));
             }
             x += width + gap;
         }
     }
-    let frame = |thing: Thing| match thing {
-        Thing::Task(id) => of_task[id.index()],
-        Thing::Gate(id) => of_gate[id.index()],
-    };
+    let frames: HashMap<Thing, Frame> = boxes.iter().copied().collect();
     let line = |(from, to): &(Thing, Thing)| {
-        let (left, right) = (frame(*from), frame(*to));
+        let (left, right) = (frames[from], frames[to]);
         let (begin, above) = (left.x + left.width, left.y + height / 2);
         let (end, below) = (right.x, right.y + height / 2);
         let middle = i64::midpoint(begin, end);
         SvgLine {
             path: format!("M{begin} {above}C{middle} {above} {middle} {below} {end} {below}"),
-            gate: matches!((from, to), (Thing::Gate(_), _) | (_, Thing::Gate(_))),
+            gate: !matches!((from, to), (Thing::Task(_), Thing::Task(_))),
         }
     };
     GraphLayout {
@@ -115,34 +104,4 @@ pub fn lay_out(plan: &Plan, wave_of: &[u32], lines: &[(Thing, Thing)]) -> GraphL
         boxes,
         lines: lines.iter().map(line).collect(),
     }
-}
-
-/// A thing that is drawn as a box.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Thing {
-    Task(TaskId),
-    Gate(GateId),
-}
-
-/// From what comes first to what waits for it.
-pub fn lines(plan: &Plan) -> Vec<(Thing, Thing)> {
-    let mut lines = Vec::new();
-    for task in plan.task_ids() {
-        let needs = plan.dependencies.of(task).iter();
-        lines.extend(needs.map(|need| (Thing::Task(*need), Thing::Task(task))));
-    }
-    for id in plan.gate_ids() {
-        let gate = plan.gate(id);
-        lines.extend(
-            gate.after
-                .iter()
-                .map(|task| (Thing::Task(*task), Thing::Gate(id))),
-        );
-        lines.extend(
-            gate.blocks
-                .iter()
-                .map(|task| (Thing::Gate(id), Thing::Task(*task))),
-        );
-    }
-    lines
 }
