@@ -84,7 +84,7 @@ impl<'a> FindingRow<'a> {
 
     fn words(&self, description: &str) -> String {
         let by = self.reviewer.map_or_else(String::new, |who| format!(" ({who})"));
-        format!("{} {description}{by}", mark(self.severity, self.open))
+        format!("{} {}{by}", mark(self.severity, self.open), description.trim())
     }
 }
 

@@ -200,6 +200,7 @@ impl LineBuilder {
 
 /// The beginning of a reply that could not be read, in quotes.
 fn said(reply: &str) -> String {
+    let reply = reply.trim();
     let mut shown: String = reply.chars().take(SAID).collect();
     if shown.len() < reply.len() {
         shown.push_str("...");
