@@ -49,7 +49,6 @@ fn factor() -> f64 {
     *FACTOR.get_or_init(|| {
         let told = std::env::var(VARIABLE).ok();
         let told = told.and_then(|told| told.parse::<f64>().ok());
-        told.filter(|factor| *factor > 0.0 && *factor <= 1.0)
-            .unwrap_or(1.0)
+        told.filter(|factor| *factor > 0.0 && *factor <= 1.0).unwrap_or(1.0)
     })
 }

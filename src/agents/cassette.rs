@@ -111,22 +111,17 @@ struct RecordedResult {
 impl RecordedQuestion {
     pub(super) fn of(endpoint: &Endpoint, request: &ModelRequest, dialogue: &Dialogue) -> Self {
         let results = dialogue.exchanges.last().into_iter();
-        let given = results
-            .flat_map(|exchange| &exchange.calls)
-            .map(|(call, result)| RecordedResult {
-                tool: call.name.clone(),
-                failed: result.failed,
-                text: result.text.clone(),
-            });
+        let given = results.flat_map(|exchange| &exchange.calls).map(|(call, result)| RecordedResult {
+            tool: call.name.clone(),
+            failed: result.failed,
+            text: result.text.clone(),
+        });
         Self {
             protocol: endpoint.protocol.name.to_owned(),
             model: endpoint.model.clone(),
             temperature: request.temperature,
             max_tokens: request.max_tokens,
-            schema: request
-                .schema
-                .as_ref()
-                .map(|schema| Digest::of(schema.to_string().as_bytes())),
+            schema: request.schema.as_ref().map(|schema| Digest::of(schema.to_string().as_bytes())),
             tools: dialogue.tools.iter().map(|tool| tool.name.to_owned()).collect(),
             must_reply: dialogue.must_reply,
             system: request.system.as_deref().map(|text| undated(text).into_owned()),
@@ -157,9 +152,7 @@ impl RecordedQuestion {
         let lines = |value: &Value| match value {
             Value::Array(given) => {
                 let words = |part: &Value| part.as_str().unwrap_or_default().to_owned();
-                let given = given
-                    .iter()
-                    .map(|one| words(&one["tool"]) + ": " + &words(&one["text"]));
+                let given = given.iter().map(|one| words(&one["tool"]) + ": " + &words(&one["text"]));
                 given.collect::<Vec<_>>().join("\n")
             }
             text => text.as_str().unwrap_or_default().to_owned(),
@@ -182,9 +175,7 @@ impl RecordedQuestion {
 /// The first line that two texts do not share.
 fn first_difference(was: &str, is: &str) -> Option<(usize, String, String)> {
     let clip = |line: Option<&str>| -> String {
-        line.map_or("(nothing)".to_owned(), |line| {
-            line.chars().take(LONGEST_LINE).collect()
-        })
+        line.map_or("(nothing)".to_owned(), |line| line.chars().take(LONGEST_LINE).collect())
     };
     let (mut was, mut is) = (was.lines(), is.lines());
     for number in 1.. {
@@ -253,10 +244,7 @@ pub enum CassetteError {
 
 impl CassetteError {
     fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
-        |source| Self::Io {
-            path: path.to_owned(),
-            source,
-        }
+        |source| Self::Io { path: path.to_owned(), source }
     }
 }
 
@@ -315,11 +303,7 @@ impl Cassette {
         let mut entries = fs::read_dir(&replies).map_err(CassetteError::io(&replies))?;
         if entries.next().is_some() {
             let of_this = cassette.read_head()?.run.as_ref() == Some(run);
-            return if of_this {
-                Ok(cassette)
-            } else {
-                Err(CassetteError::Taken(folder.to_owned()))
-            };
+            return if of_this { Ok(cassette) } else { Err(CassetteError::Taken(folder.to_owned())) };
         }
         let head = CassetteHead {
             schema: CASSETTE.to_owned(),
@@ -327,9 +311,8 @@ impl Cassette {
             run: Some(run.clone()),
         };
         let path = cassette.head();
-        let text = serde_json::to_string_pretty(&head)
-            .map_err(io::Error::from)
-            .map_err(CassetteError::io(&path))?;
+        let text =
+            serde_json::to_string_pretty(&head).map_err(io::Error::from).map_err(CassetteError::io(&path))?;
         replace_file(&path, format!("{text}\n").as_bytes()).map_err(CassetteError::io(&path))?;
         Ok(cassette)
     }
@@ -347,11 +330,7 @@ impl Cassette {
             return Ok(cassette);
         };
         for entry in entries {
-            let name = entry
-                .map_err(CassetteError::io(&replies))?
-                .file_name()
-                .to_string_lossy()
-                .into_owned();
+            let name = entry.map_err(CassetteError::io(&replies))?.file_name().to_string_lossy().into_owned();
             if !name.ends_with(".json") {
                 continue;
             }
@@ -375,10 +354,7 @@ impl Cassette {
         let path = self.head();
         let bytes = if_there(read_regular(&path, LONGEST_FILE)).map_err(CassetteError::io(&path))?;
         let bytes = bytes.ok_or_else(|| CassetteError::Nothing(self.folder.clone()))?;
-        let unknown = |problem| CassetteError::Unknown {
-            path: path.clone(),
-            problem,
-        };
+        let unknown = |problem| CassetteError::Unknown { path: path.clone(), problem };
         let head: Value = serde_json::from_slice(&bytes).map_err(|error| unknown(error.to_string()))?;
         if head["schema"] != CASSETTE {
             return Err(unknown(format!("its schema is {}", head["schema"])));
@@ -482,10 +458,9 @@ impl Cassette {
         });
         match entry.map(|entry| entry.answer) {
             Ok(RecordedAnswer::Reply(reply)) => Ok(reply),
-            Ok(RecordedAnswer::Error(error)) => Err(ModelError {
-                retry_after: error.class.passes_by_itself().then_some(Millis(0)),
-                ..error
-            }),
+            Ok(RecordedAnswer::Error(error)) => {
+                Err(ModelError { retry_after: error.class.passes_by_itself().then_some(Millis(0)), ..error })
+            }
             // Of a class that is not tried again, for that would not be answered either; and ours, for the model has said
             // nothing, good or bad.
             Err(why) => Err(ModelError {

@@ -81,11 +81,7 @@ pub struct DeliveryError {
 impl DeliveryError {
     /// A failure after which nobody named a pause.
     pub fn new(class: FailureClass, message: impl Into<String>) -> Self {
-        Self {
-            class,
-            message: message.into(),
-            retry_after: None,
-        }
+        Self { class, message: message.into(), retry_after: None }
     }
 }
 
@@ -145,12 +141,7 @@ impl DeliveryChannel {
                     texts.push((name, expand(text, &variable, &mut secrets)?));
                 }
                 let headers = headers(texts, ChannelError::Header)?;
-                ChannelRoute::Http(Hook {
-                    url,
-                    headers,
-                    form,
-                    client: OnceLock::new(),
-                })
+                ChannelRoute::Http(Hook { url, headers, form, client: OnceLock::new() })
             }
         };
         let parts = way.private_parts().into_iter();
@@ -236,13 +227,8 @@ impl ChannelRoute {
         let Self::Http(hook) = self else {
             return Vec::new();
         };
-        let mut parts: Vec<String> = hook
-            .url
-            .path_segments()
-            .into_iter()
-            .flatten()
-            .map(str::to_owned)
-            .collect();
+        let mut parts: Vec<String> =
+            hook.url.path_segments().into_iter().flatten().map(str::to_owned).collect();
         parts.extend(hook.url.query().map(str::to_owned));
         let values = hook.headers.values().filter_map(|value| value.to_str().ok());
         parts.extend(values.map(str::to_owned));
@@ -279,11 +265,7 @@ fn body(form: ChannelType, notification: &Value) -> Value {
     let line = if text.is_empty() { "" } else { "\n" };
     match form {
         ChannelType::Slack => {
-            let escaped = |text: &str| {
-                text.replace('&', "&amp;")
-                    .replace('<', "&lt;")
-                    .replace('>', "&gt;")
-            };
+            let escaped = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
             json!({"text": format!("*{}*{line}{}", escaped(title), escaped(text))})
         }
         ChannelType::Telegram => json!({"text": format!("{title}{line}{text}")}),
@@ -303,10 +285,7 @@ pub fn append(path: &Path, forbidden: &Path, notification: &Value) -> Result<(),
     let folder = path.parent().unwrap_or(Path::new("."));
     create_dir_durable(folder).map_err(failed)?;
     let real = folder.canonicalize().map_err(failed)?;
-    if forbidden
-        .canonicalize()
-        .is_ok_and(|forbidden| real.starts_with(forbidden))
-    {
+    if forbidden.canonicalize().is_ok_and(|forbidden| real.starts_with(forbidden)) {
         let message = format!("{} is inside the state folder", path.display());
         return Err(DeliveryError::new(FailureClass::PolicyBlocked, message));
     }
@@ -319,6 +298,5 @@ pub fn append(path: &Path, forbidden: &Path, notification: &Value) -> Result<(),
         return Err(DeliveryError::new(FailureClass::Unknown, message));
     }
     // One write, so that lines of several runs do not mix.
-    file.write_all(format!("{notification}\n").as_bytes())
-        .map_err(failed)
+    file.write_all(format!("{notification}\n").as_bytes()).map_err(failed)
 }

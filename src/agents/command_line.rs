@@ -51,10 +51,7 @@ impl Program {
             CommandLine::Argv(argv) => argv.first().map_or("", String::as_str),
             CommandLine::Shell(_) => SHELL,
         };
-        Self {
-            path: path.into(),
-            line: line.clone(),
-        }
+        Self { path: path.into(), line: line.clone() }
     }
 
     /// Where the program is.
@@ -72,12 +69,7 @@ impl Program {
                 std::iter::once(program).chain(arguments).collect()
             }
             CommandLine::Shell(script) => {
-                let mut argv = vec![
-                    program,
-                    "-c".to_owned(),
-                    positional(script, &names()),
-                    "sh".to_owned(),
-                ];
+                let mut argv = vec![program, "-c".to_owned(), positional(script, &names()), "sh".to_owned()];
                 argv.extend(placeholders.values().map(|(_, value)| value.to_owned()));
                 argv
             }
@@ -252,10 +244,7 @@ impl ChildEnv {
             variables.push(by_name(name));
         }
         variables.extend(inherited());
-        Ok(Self {
-            variables,
-            secrets: Secrets::of(secrets.into_inner()),
-        })
+        Ok(Self { variables, secrets: Secrets::of(secrets.into_inner()) })
     }
 
     /// The environment of an agent on another machine, which knows the values: nothing is looked for here.
@@ -279,25 +268,13 @@ fn by_name(name: &str) -> (String, String) {
 /// What every child inherits, by name.
 pub fn inherited() -> Vec<(String, String)> {
     let is_set = |name: &&&str| **name == "PATH" || own_variable(name).is_some();
-    INHERITED
-        .iter()
-        .filter(is_set)
-        .map(|name| by_name(name))
-        .collect()
+    INHERITED.iter().filter(is_set).map(|name| by_name(name)).collect()
 }
 
 /// Whether a variable of this name holds what nobody may read.
 fn names_a_secret(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
-    let words = [
-        "KEY",
-        "TOKEN",
-        "SECRET",
-        "PASSWORD",
-        "PASSWD",
-        "CREDENTIAL",
-        "AUTH_CONTENT",
-    ];
+    let words = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "AUTH_CONTENT"];
     words.iter().any(|word| name.contains(word))
 }
 
@@ -311,11 +288,7 @@ mod tests {
 
     #[test]
     fn the_name_of_a_test_is_never_code() {
-        for command in [
-            "printf %s {test}",
-            "printf %s \"{test}\"",
-            "set -f\nprintf %s '{test}'",
-        ] {
+        for command in ["printf %s {test}", "printf %s \"{test}\"", "set -f\nprintf %s '{test}'"] {
             let argv = test_argv(command, TRICKY);
             let output = Command::new(&argv[0]).args(&argv[1..]).output().unwrap();
             assert_eq!(String::from_utf8_lossy(&output.stdout), TRICKY, "{command}");
@@ -323,12 +296,7 @@ mod tests {
     }
 
     fn placeholders() -> Placeholders<'static> {
-        Placeholders {
-            task: TRICKY,
-            attempt: "2",
-            prompt_file: "/p q",
-            workspace: "/w",
-        }
+        Placeholders { task: TRICKY, attempt: "2", prompt_file: "/p q", workspace: "/w" }
     }
 
     #[test]
@@ -356,11 +324,7 @@ mod tests {
             let program = Program::resolve(&CommandLine::Shell(script.to_owned()), Path::new("/")).unwrap();
             let argv = program.argv(&placeholders());
             let folder = tempfile::tempdir().unwrap();
-            let output = Command::new(&argv[0])
-                .args(&argv[1..])
-                .current_dir(folder.path())
-                .output()
-                .unwrap();
+            let output = Command::new(&argv[0]).args(&argv[1..]).current_dir(folder.path()).output().unwrap();
             assert_eq!(String::from_utf8(output.stdout).unwrap(), TRICKY, "{script}");
             assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "{script}");
         }

@@ -95,14 +95,7 @@ impl Endpoint {
         for (header, value) in protocol.fixed_headers {
             headers.entry(*header).or_insert(HeaderValue::from_static(value));
         }
-        Ok(Self {
-            protocol,
-            url,
-            model,
-            headers,
-            secrets: Secrets::of(secrets),
-            refused: Arc::default(),
-        })
+        Ok(Self { protocol, url, model, headers, secrets: Secrets::of(secrets), refused: Arc::default() })
     }
 
     /// A request without what the model refuses.
@@ -229,9 +222,7 @@ fn no_certificates(error: &reqwest::Error) -> EndpointError {
     } else {
         told.join(", ")
     };
-    let why = causes(error)
-        .last()
-        .map_or_else(String::new, |cause| format!(": {cause}"));
+    let why = causes(error).last().map_or_else(String::new, |cause| format!(": {cause}"));
     EndpointError::NoCertificates(format!("{from}{why}"))
 }
 
@@ -259,9 +250,7 @@ fn key(
     let name = match declared.map(str::trim) {
         None => own,
         Some(declared) => {
-            let name = declared
-                .strip_prefix("${")
-                .and_then(|rest| rest.strip_suffix('}'));
+            let name = declared.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
             Some(name.ok_or(EndpointError::LiteralKey)?)
         }
     };
@@ -306,8 +295,7 @@ pub(super) fn headers<N: AsRef<str>, E>(
 /// The host of an address, with the port where the address names one.
 pub(super) fn host(url: &Url, unknown: &str) -> String {
     let host = url.host_str().unwrap_or(unknown);
-    url.port()
-        .map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
+    url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
 }
 
 fn url_of(agent: &AgentPlan, protocol: &Protocol, model: &str) -> Result<Url, EndpointError> {
@@ -331,9 +319,7 @@ fn is_loopback(url: &Url) -> bool {
     let address = host.trim_start_matches('[').trim_end_matches(']');
     host == "localhost"
         || host.ends_with(".localhost")
-        || address
-            .parse::<std::net::IpAddr>()
-            .is_ok_and(|address| address.is_loopback())
+        || address.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 #[cfg(test)]
@@ -390,15 +376,9 @@ mod tests {
     fn the_url_is_the_base_and_the_path() {
         for (base, want) in [
             (None, "https://api.openai.com/v1/chat/completions"),
-            (
-                Some("http://127.0.0.1:8080/v1/"),
-                "http://127.0.0.1:8080/v1/chat/completions",
-            ),
+            (Some("http://127.0.0.1:8080/v1/"), "http://127.0.0.1:8080/v1/chat/completions"),
             (Some("https://x.test"), "https://x.test/chat/completions"),
-            (
-                Some("https://x.test/a/b?api-version=1"),
-                "https://x.test/a/b/chat/completions?api-version=1",
-            ),
+            (Some("https://x.test/a/b?api-version=1"), "https://x.test/a/b/chat/completions?api-version=1"),
         ] {
             assert_eq!(endpoint(&agent(base, None, &[])).unwrap().url.as_str(), want);
         }
@@ -417,10 +397,7 @@ mod tests {
         };
         assert_eq!(key(None, None).as_deref(), Some("Bearer sk-of-openai"));
         assert_eq!(key(None, Some("${MINE}")).as_deref(), Some("Bearer sk-of-mine"));
-        assert_eq!(
-            key(Some("https://x.test/v1"), Some("${MINE}")).as_deref(),
-            Some("Bearer sk-of-mine")
-        );
+        assert_eq!(key(Some("https://x.test/v1"), Some("${MINE}")).as_deref(), Some("Bearer sk-of-mine"));
         for other in [
             "https://x.test/v1",
             "http://api.openai.com/v1",
@@ -470,20 +447,8 @@ mod tests {
                 "x-goog-api-key",
                 None,
             ),
-            (
-                Adapter::Ollama,
-                None,
-                "http://127.0.0.1:11434/api/chat",
-                "authorization",
-                None,
-            ),
-            (
-                Adapter::Ollama,
-                Some("http://x.test/api/"),
-                "http://x.test/api/chat",
-                "authorization",
-                None,
-            ),
+            (Adapter::Ollama, None, "http://127.0.0.1:11434/api/chat", "authorization", None),
+            (Adapter::Ollama, Some("http://x.test/api/"), "http://x.test/api/chat", "authorization", None),
             // A key goes to its own provider only, whatever protocol is spoken there.
             (
                 Adapter::Openai,
@@ -506,10 +471,7 @@ mod tests {
     #[test]
     fn a_model_is_a_name_and_never_a_way_out_of_the_path() {
         for (model, want) in [
-            (
-                "models/gemini-2.5-pro",
-                "/v1beta/models/gemini-2.5-pro:generateContent",
-            ),
+            ("models/gemini-2.5-pro", "/v1beta/models/gemini-2.5-pro:generateContent"),
             ("tunedModels/mine", "/v1beta/tunedModels/mine:generateContent"),
             ("x?y#z/..", "/v1beta/x%3Fy%23z/..:generateContent"),
         ] {
@@ -523,14 +485,8 @@ mod tests {
     #[test]
     fn what_is_not_set_or_written_out_is_refused() {
         let not_set = |variable: &str| EndpointError::NotSet(variable.to_owned());
-        assert_eq!(
-            endpoint(&agent(None, Some("${NONE}"), &[])).unwrap_err(),
-            not_set("NONE")
-        );
-        assert_eq!(
-            endpoint(&agent(None, Some("${EMPTY}"), &[])).unwrap_err(),
-            not_set("EMPTY")
-        );
+        assert_eq!(endpoint(&agent(None, Some("${NONE}"), &[])).unwrap_err(), not_set("NONE"));
+        assert_eq!(endpoint(&agent(None, Some("${EMPTY}"), &[])).unwrap_err(), not_set("EMPTY"));
         let headers = agent(None, None, &[("x-a", "a ${NONE}")]);
         assert_eq!(endpoint(&headers).unwrap_err(), not_set("NONE"));
         let literal = endpoint(&agent(None, Some("sk-literal"), &[])).unwrap_err();
@@ -564,10 +520,7 @@ mod tests {
         let endpoint = endpoint(&agent(None, Some("${MINE}"), &[("x-key", "${OPENAI_API_KEY}")])).unwrap();
         let debug = format!("{endpoint:?} {:?}", endpoint.headers());
         assert!(!debug.contains("sk-of"), "{debug}");
-        assert_eq!(
-            endpoint.secrets().redact("bad key sk-of-mine!"),
-            "bad key [redacted]!"
-        );
+        assert_eq!(endpoint.secrets().redact("bad key sk-of-mine!"), "bad key [redacted]!");
         assert_eq!(endpoint.secrets().redact("sk-of-openai"), "[redacted]");
     }
 

@@ -98,18 +98,9 @@ const CLASSES_OF_CODES: [(FailureClass, &str); 13] = [
         FailureClass::ProviderTransient,
         "capacity_exceeded http_connection_failed response_stream_connection_failed",
     ),
-    (
-        FailureClass::ProviderTransient,
-        "response_stream_disconnected response_too_many_failed_attempts",
-    ),
-    (
-        FailureClass::Timeout,
-        "timeout_error timeout deadline_exceeded gateway_timeout",
-    ),
-    (
-        FailureClass::PolicyBlocked,
-        "content_filter content_policy_violation policy_blocked cyber_policy",
-    ),
+    (FailureClass::ProviderTransient, "response_stream_disconnected response_too_many_failed_attempts"),
+    (FailureClass::Timeout, "timeout_error timeout deadline_exceeded gateway_timeout"),
+    (FailureClass::PolicyBlocked, "content_filter content_policy_violation policy_blocked cyber_policy"),
     (FailureClass::PermissionRequired, "permission_required"),
     (FailureClass::InvalidToolArgs, "invalid_tool_args"),
     (FailureClass::MissingTargetPath, "missing_target_path"),
@@ -139,11 +130,7 @@ pub fn classify_answer(answer: &ErrorAnswer) -> FailureClass {
     }
     match answer.status {
         402 => FailureClass::ProviderSpendLimit,
-        400 if answer
-            .message
-            .to_ascii_lowercase()
-            .contains("credit balance is too low") =>
-        {
+        400 if answer.message.to_ascii_lowercase().contains("credit balance is too low") => {
             FailureClass::ProviderSpendLimit
         }
         401 | 403 => FailureClass::ProviderAuth,
@@ -163,11 +150,7 @@ pub fn classify_answer(answer: &ErrorAnswer) -> FailureClass {
 
 /// The class of an answer of which nothing but the status is known.
 pub fn classify_status(status: u16) -> FailureClass {
-    classify_answer(&ErrorAnswer {
-        status,
-        codes: &[],
-        message: "",
-    })
+    classify_answer(&ErrorAnswer { status, codes: &[], message: "" })
 }
 
 /// Whether a code is a known one, however it joins its words: `serverOverloaded`, `SERVER-OVERLOADED`.
@@ -187,9 +170,7 @@ fn has_code(codes: &[&str], known: &[&str]) -> bool {
 
 /// The class that the codes alone tell.
 fn class_of_codes(codes: &[&str]) -> FailureClass {
-    let told = CLASSES_OF_CODES
-        .iter()
-        .find(|(_, known)| has_code(codes, &[known]));
+    let told = CLASSES_OF_CODES.iter().find(|(_, known)| has_code(codes, &[known]));
     told.map_or(FailureClass::Unknown, |(class, _)| *class)
 }
 
@@ -232,18 +213,10 @@ pub fn read_command(end: &FailedCommand) -> CommandFailure {
         .map(|(object, _)| object);
     let by_stdout = printed.as_ref().and_then(classify_error_object);
     let class = classify(end, by_stdout);
-    let reason = [&printed, &complained]
-        .into_iter()
-        .find_map(|object| message_of(object.as_ref()?));
+    let reason = [&printed, &complained].into_iter().find_map(|object| message_of(object.as_ref()?));
     // The end of a document says nothing.
     let says = |line: &&str| line.contains(char::is_alphanumeric);
-    let last_line = end
-        .stderr
-        .lines()
-        .rev()
-        .map(str::trim)
-        .find(says)
-        .unwrap_or_default();
+    let last_line = end.stderr.lines().rev().map(str::trim).find(says).unwrap_or_default();
     let says_when = matches!(
         class,
         FailureClass::UsageWindow | FailureClass::RateLimited | FailureClass::ProviderTransient
@@ -252,9 +225,7 @@ pub fn read_command(end: &FailedCommand) -> CommandFailure {
     let told = || {
         let by_fields = of_object(&printed).or_else(|| of_object(&complained));
         let by_words = || wait_in_text(reason.as_deref().unwrap_or_default(), end.at);
-        by_fields
-            .or_else(by_words)
-            .or_else(|| wait_in_text(end.stderr, end.at))
+        by_fields.or_else(by_words).or_else(|| wait_in_text(end.stderr, end.at))
     };
     CommandFailure {
         class,
@@ -308,11 +279,7 @@ fn is_error(object: &Value) -> bool {
 fn message_of(error: &Value) -> Option<String> {
     let (inner, nothing) = (error.get("error").unwrap_or(&Value::Null), &Value::Null);
     // Of a turn that ended well it is the agent's work.
-    let result = if error["is_error"] == true {
-        &error["result"]
-    } else {
-        nothing
-    };
+    let result = if error["is_error"] == true { &error["result"] } else { nothing };
     let texts = [
         &inner["data"]["message"],
         &inner["message"],
@@ -325,8 +292,7 @@ fn message_of(error: &Value) -> Option<String> {
     ];
     let told = texts.into_iter().filter_map(Value::as_str).map(str::trim);
     let mut told = told.filter(|text| !text.is_empty());
-    told.next()
-        .map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "))
+    told.next().map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 /// The class of why a program could not be started.
@@ -364,10 +330,8 @@ pub fn classify_error_object(error: &Value) -> Option<FailureClass> {
     let inner = error.get("error").unwrap_or(&Value::Null);
     let levels = [error, inner, &inner["data"], &error["data"], &inner["error"]];
     let texts = ["code", "type", "status", "name", "errorKind"];
-    let codes: Vec<&str> = levels
-        .iter()
-        .flat_map(|level| texts.iter().filter_map(|key| level[*key].as_str()))
-        .collect();
+    let codes: Vec<&str> =
+        levels.iter().flat_map(|level| texts.iter().filter_map(|key| level[*key].as_str())).collect();
     let numbers = ["api_error_status", "statusCode", "status_code", "status", "code"];
     let status = levels
         .iter()
@@ -376,11 +340,7 @@ pub fn classify_error_object(error: &Value) -> Option<FailureClass> {
         .find(|status| (400..600).contains(status));
     let message = message_of(error);
     let message = message.as_deref().unwrap_or_default();
-    let class = classify_answer(&ErrorAnswer {
-        status: status.unwrap_or(0),
-        codes: &codes,
-        message,
-    });
+    let class = classify_answer(&ErrorAnswer { status: status.unwrap_or(0), codes: &codes, message });
     match class {
         FailureClass::Unknown => {
             Some(words::classify(message, &[])).filter(|class| *class != FailureClass::Unknown)

@@ -84,10 +84,7 @@ impl Image {
     /// Makes a picture from its bytes.
     pub fn of(media_type: &'static str, bytes: &[u8]) -> Self {
         use base64::Engine as _;
-        Self {
-            media_type,
-            data: base64::engine::general_purpose::STANDARD.encode(bytes),
-        }
+        Self { media_type, data: base64::engine::general_purpose::STANDARD.encode(bytes) }
     }
 }
 
@@ -148,23 +145,13 @@ pub struct ToolResult {
 impl ToolResult {
     /// The result of a call that gave a text.
     pub fn given(text: impl Into<String>) -> Self {
-        Self {
-            text: text.into(),
-            failed: false,
-            why: None,
-            exit: None,
-            class: None,
-        }
+        Self { text: text.into(), failed: false, why: None, exit: None, class: None }
     }
 
     /// Why a call gave nothing.
     pub fn refused(why: impl Into<String>) -> Self {
         let why = why.into();
-        Self {
-            failed: true,
-            why: Some(why.clone()),
-            ..Self::given(why)
-        }
+        Self { failed: true, why: Some(why.clone()), ..Self::given(why) }
     }
 }
 
@@ -249,10 +236,7 @@ pub struct ModelError {
 impl ModelError {
     /// A failure on this side of the request.
     pub fn here(message: impl Into<String>) -> Self {
-        Self {
-            ours: true,
-            ..Self::new(FailureClass::Unknown, None, message)
-        }
+        Self { ours: true, ..Self::new(FailureClass::Unknown, None, message) }
     }
 
     pub(super) fn new(class: FailureClass, status: Option<u16>, message: impl Into<String>) -> Self {
@@ -355,11 +339,7 @@ async fn ask(
             ..endpoint.as_taken(request)
         };
         match ask_once(client, endpoint, &request, dialogue, now).await {
-            Err(ModelError {
-                refused: Some(part),
-                message,
-                ..
-            }) => endpoint.leave_out(part, &message),
+            Err(ModelError { refused: Some(part), message, .. }) => endpoint.leave_out(part, &message),
             answer => return answer,
         }
     }
@@ -433,9 +413,7 @@ fn is_doubtful(status: StatusCode, answer: &[u8]) -> Option<String> {
     }
     let answer: Json = serde_json::from_slice(answer).ok()?;
     let key = answer.key_twice()?;
-    Some(format!(
-        "says two things at once: the key '{key}' stands twice in one object"
-    ))
+    Some(format!("says two things at once: the key '{key}' stands twice in one object"))
 }
 
 /// Whether a body calls itself an error.
@@ -489,11 +467,7 @@ fn error_of(endpoint: &Endpoint, request: &ModelRequest, http_status: u16, body:
         Some(told) if http_status == 200 => told,
         _ => http_status,
     };
-    let answer = ErrorAnswer {
-        status,
-        codes: &told.codes,
-        message: told.message,
-    };
+    let answer = ErrorAnswer { status, codes: &told.codes, message: told.message };
     let host = host(endpoint);
     let shown = match told.message {
         "" if status == 200 => format!("the answer of {host} is not {}", endpoint.protocol.reply_name),
@@ -504,12 +478,8 @@ fn error_of(endpoint: &Endpoint, request: &ModelRequest, http_status: u16, body:
     let is_refusal = class == FailureClass::Unknown && matches!(status, 400 | 404 | 422 | 501);
     let has_old_name = endpoint.protocol.name == "openai" && !endpoint.takes_new_limit();
     let has_limit = request.max_tokens.is_some();
-    let sent = [
-        has_limit && has_old_name,
-        has_limit,
-        request.temperature.is_some(),
-        request.system.is_some(),
-    ];
+    let sent =
+        [has_limit && has_old_name, has_limit, request.temperature.is_some(), request.system.is_some()];
     let refused = || RequestPart::refused(sent, &told);
     ModelError {
         refused: is_refusal.then(refused).flatten(),
@@ -524,10 +494,7 @@ fn error_of(endpoint: &Endpoint, request: &ModelRequest, http_status: u16, body:
 fn transport_error(endpoint: &Endpoint, error: reqwest::Error, status: Option<u16>) -> ModelError {
     let unsent = error.is_connect();
     let (class, message) = of_transport(&host(endpoint), error);
-    ModelError {
-        unsent,
-        ..ModelError::new(class, status, presentable(endpoint, &message))
-    }
+    ModelError { unsent, ..ModelError::new(class, status, presentable(endpoint, &message)) }
 }
 
 /// The host that the requests go to.
@@ -557,10 +524,7 @@ pub(super) fn error_message(error: &Value) -> &str {
 
 /// The request's temperature as JSON.
 pub(super) fn temperature(request: &ModelRequest) -> Option<Value> {
-    request
-        .temperature?
-        .to_f64()
-        .map(|temperature| json!(temperature))
+    request.temperature?.to_f64().map(|temperature| json!(temperature))
 }
 
 /// Milliseconds from a number of seconds that may have a fraction.

@@ -102,9 +102,9 @@ impl Secrets {
 
     /// The text without any of them.
     pub fn redact(&self, text: &str) -> String {
-        self.values.iter().fold(text.to_owned(), |text, (secret, _)| {
-            text.replace(secret.as_str(), "[redacted]")
-        })
+        self.values
+            .iter()
+            .fold(text.to_owned(), |text, (secret, _)| text.replace(secret.as_str(), "[redacted]"))
     }
 
     /// Takes the secrets out of a text.
@@ -157,9 +157,7 @@ impl Secrets {
             let found = bytes.windows(secret.len()).enumerate();
             let found = found.filter(|(_, window)| *window == secret.as_bytes());
             let found: Vec<usize> = found.map(|(at, _)| at).collect();
-            found
-                .into_iter()
-                .for_each(|at| bytes[at..at + secret.len()].fill(b'*'));
+            found.into_iter().for_each(|at| bytes[at..at + secret.len()].fill(b'*'));
         }
     }
 
@@ -179,10 +177,8 @@ impl Secrets {
         let mut file = open_with(path, OFlags::RDWR)?;
         let secrets = self.values.iter();
         let escaped: Vec<String> = secrets.map(|(secret, _)| regex::escape(secret)).collect();
-        let pattern = RegexBuilder::new(&escaped.join("|"))
-            .unicode(false)
-            .build()
-            .map_err(io::Error::other)?;
+        let pattern =
+            RegexBuilder::new(&escaped.join("|")).unicode(false).build().map_err(io::Error::other)?;
         let (mut window, mut begin) = (Vec::new(), 0_u64);
         loop {
             let read = file.by_ref().take(PIECE).read_to_end(&mut window)?;
@@ -232,10 +228,7 @@ mod tests {
     #[test]
     fn the_longest_goes_first_and_what_is_short_stays() {
         let secrets = secrets(&["hunter2", "hunter2-and-more", " short ", "hunter2"]);
-        assert_eq!(
-            secrets.redact("hunter2 hunter2-and-more short"),
-            "[redacted] [redacted] short"
-        );
+        assert_eq!(secrets.redact("hunter2 hunter2-and-more short"), "[redacted] [redacted] short");
         assert_eq!(format!("{secrets:?}"), "2 secret(s)");
         assert_eq!(secrets.too_short(), 1);
         let mut value = serde_json::json!({"hunter2": ["a hunter2 b", 1]});
@@ -261,10 +254,7 @@ mod tests {
         ] {
             let value = redacted(secret, serde_json::from_str(number).unwrap());
             let told = value.to_string();
-            assert!(
-                !told.contains(secret) && told.contains("[redacted]"),
-                "{secret}: {told}"
-            );
+            assert!(!told.contains(secret) && told.contains("[redacted]"), "{secret}: {told}");
         }
     }
 

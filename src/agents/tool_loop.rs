@@ -45,17 +45,9 @@ pub struct Limits {
 
 impl Limits {
     /// The limits of a conversation that only looks.
-    pub const REVIEWER: Self = Self {
-        rounds: 16,
-        calls: 48,
-        bytes: 512 * 1024,
-    };
+    pub const REVIEWER: Self = Self { rounds: 16, calls: 48, bytes: 512 * 1024 };
     /// The limits of a conversation that works.
-    pub const WORKER: Self = Self {
-        rounds: 120,
-        calls: 400,
-        bytes: 8 * 1024 * 1024,
-    };
+    pub const WORKER: Self = Self { rounds: 120, calls: 400, bytes: 8 * 1024 * 1024 };
 }
 
 /// The tools that a model may use, and the place where their use goes on record.
@@ -160,17 +152,11 @@ pub async fn converse(
             schema: None,
             ..request.clone()
         },
-        dialogue: Dialogue {
-            tools: host.specs(),
-            ..Dialogue::default()
-        },
+        dialogue: Dialogue { tools: host.specs(), ..Dialogue::default() },
         spent: ConversationUsage::default(),
         used_up: false,
     };
-    let broken = |error, talk: &Talk<'_>| Broken {
-        error,
-        spent: talk.spent,
-    };
+    let broken = |error, talk: &Talk<'_>| Broken { error, spent: talk.spent };
     loop {
         let mut reply = talk.ask().await.map_err(|error| broken(error, &talk))?;
         let is_last = talk.dialogue.must_reply;
@@ -181,12 +167,7 @@ pub async fn converse(
                 reply.usage = talk.spent.usage;
                 let spent = talk.spent;
                 let by_schema = talk.request.schema.is_some();
-                return Ok(Conversation {
-                    reply,
-                    spent,
-                    by_schema,
-                    used_up: talk.used_up,
-                });
+                return Ok(Conversation { reply, spent, by_schema, used_up: talk.used_up });
             }
             host.set_aside(&reply.text).await;
             talk.dialogue.must_reply = true;
@@ -224,13 +205,8 @@ impl Talk<'_> {
                 let message = "the time of the conversation is up";
                 return Err(ModelError::new(FailureClass::Timeout, None, message));
             }
-            let said = converse_once(
-                self.line,
-                self.endpoint,
-                &self.request,
-                &self.dialogue,
-                Timestamp::now(),
-            );
+            let said =
+                converse_once(self.line, self.endpoint, &self.request, &self.dialogue, Timestamp::now());
             let error = match said.await {
                 Ok(reply) => {
                     self.count(&reply.usage);
@@ -312,10 +288,7 @@ impl Talk<'_> {
                 tool: call.name.chars().take(LONGEST_NAME).collect(),
                 arguments: brief(&call.arguments),
                 failed: result.failed,
-                why: result
-                    .why
-                    .as_ref()
-                    .map(|why| why.chars().take(LONGEST_WHY).collect()),
+                why: result.why.as_ref().map(|why| why.chars().take(LONGEST_WHY).collect()),
                 exit: result.exit,
                 bytes: result.text.len(),
                 digest: Digest::of(result.text.as_bytes()),
@@ -324,10 +297,7 @@ impl Talk<'_> {
             host.note(record).await;
             calls.push((call, result));
         }
-        ToolExchange {
-            said: reply.said,
-            calls,
-        }
+        ToolExchange { said: reply.said, calls }
     }
 }
 

@@ -51,11 +51,7 @@ pub struct CassetteCursor {
 impl CassetteCursor {
     /// The record of a call whose first request comes next.
     pub fn new(cassette: Arc<Cassette>, call: CallKey) -> Self {
-        Self {
-            cassette,
-            call,
-            requests: Arc::default(),
-        }
+        Self { cassette, call, requests: Arc::default() }
     }
 
     fn next(&self) -> u32 {
@@ -66,8 +62,7 @@ impl CassetteCursor {
     pub(super) async fn replay(&self, question: RecordedQuestion) -> Result<ModelReply, ModelError> {
         let (tape, number) = (self.clone(), self.next());
         let read = tokio::task::spawn_blocking(move || tape.cassette.get(&tape.call, number, &question));
-        read.await
-            .unwrap_or_else(|error| Err(ModelError::here(error.to_string())))
+        read.await.unwrap_or_else(|error| Err(ModelError::here(error.to_string())))
     }
 
     /// Writes down what came back. A reply that is not on record is none: a recording with a hole in it would fail
@@ -82,8 +77,6 @@ impl CassetteCursor {
             let written = tape.cassette.put(&tape.call, number, &question, &result);
             written.map_or_else(|why| Err(ModelError::here(why.to_string())), |()| result)
         });
-        written
-            .await
-            .unwrap_or_else(|error| Err(ModelError::here(error.to_string())))
+        written.await.unwrap_or_else(|error| Err(ModelError::here(error.to_string())))
     }
 }

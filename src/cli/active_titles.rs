@@ -46,10 +46,7 @@ pub fn resolve_conflicts(
         }
         for unfinished in in_the_way {
             cancel(&unfinished.run)?;
-            screen.error(&format!(
-                "run {} was cancelled to make way (--fresh)\n",
-                unfinished.id()
-            ));
+            screen.error(&format!("run {} was cancelled to make way (--fresh)\n", unfinished.id()));
         }
         return Ok(());
     }
@@ -59,11 +56,7 @@ pub fn resolve_conflicts(
             "task '{}' is still active in the unfinished run {}{}",
             unfinished.title,
             unfinished.id(),
-            if agents_work_on(unfinished)? {
-                ", whose agents are still at work"
-            } else {
-                ""
-            }
+            if agents_work_on(unfinished)? { ", whose agents are still at work" } else { "" }
         )
         .help(format!(
             "`quorum resume {}` continues that run, `quorum run --fresh …` cancels it and starts this one",
@@ -97,11 +90,9 @@ pub fn refuse_active_titles(
     let in_the_way = unfinished_with(folder, titles).map_err(refuse)?;
     match in_the_way.iter().find(|other| other.id() != run.id()) {
         None => Ok(()),
-        Some(other) => Err(environment!(
-            "task '{}' is active in the unfinished run {}",
-            other.title,
-            other.id()
-        )
-        .help(format!("end that run first: `quorum resume {}`", other.id()))),
+        Some(other) => {
+            Err(environment!("task '{}' is active in the unfinished run {}", other.title, other.id())
+                .help(format!("end that run first: `quorum resume {}`", other.id())))
+        }
     }
 }

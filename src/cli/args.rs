@@ -30,10 +30,7 @@ pub fn switch(text: &str) -> anyhow::Result<bool> {
 /// Reads the id of a new run, which cannot be the word for the run that began last.
 fn new_run_id(text: &str) -> anyhow::Result<RunId> {
     let id = RunId::new(text)?;
-    ensure!(
-        id.as_str() != LATEST,
-        "it is the word for the run that began last"
-    );
+    ensure!(id.as_str() != LATEST, "it is the word for the run that began last");
     Ok(id)
 }
 
@@ -47,9 +44,7 @@ fn max_cost(text: &str) -> anyhow::Result<Money> {
 fn share(text: &str) -> anyhow::Result<Points> {
     let share: rust_decimal::Decimal = text.parse()?;
     let share = share.checked_mul(rust_decimal::Decimal::ONE_HUNDRED);
-    share
-        .and_then(Points::new)
-        .ok_or_else(|| anyhow::anyhow!("it is no share from 0 to 1"))
+    share.and_then(Points::new).ok_or_else(|| anyhow::anyhow!("it is no share from 0 to 1"))
 }
 
 /// What holds for every command.
@@ -57,14 +52,7 @@ fn share(text: &str) -> anyhow::Result<Points> {
 #[command(next_help_heading = "Global options")]
 pub struct OutputArgs {
     /// How results are printed
-    #[arg(
-        long,
-        global = true,
-        value_enum,
-        value_name = "FORMAT",
-        env = "QUORUM_FORMAT",
-        hide_env = true
-    )]
+    #[arg(long, global = true, value_enum, value_name = "FORMAT", env = "QUORUM_FORMAT", hide_env = true)]
     pub format: Option<Format>,
     /// JSON output: the same as --format json
     #[arg(
@@ -78,14 +66,7 @@ pub struct OutputArgs {
     )]
     pub json: JsonFlag,
     /// When to use colour
-    #[arg(
-        long,
-        global = true,
-        value_enum,
-        value_name = "WHEN",
-        default_value_t,
-        env = "QUORUM_COLOR"
-    )]
+    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t, env = "QUORUM_COLOR")]
     pub color: When,
     /// Print only failures and the result
     #[arg(short, long, global = true, env = "QUORUM_QUIET", hide_env = true)]
@@ -226,10 +207,7 @@ pub struct RunFlags {
 impl RunFlags {
     /// Bare `quorum` runs `./mission.yaml`.
     pub fn bare(self) -> Run {
-        Run {
-            mission: PathBuf::from("mission.yaml"),
-            flags: self,
-        }
+        Run { mission: PathBuf::from("mission.yaml"), flags: self }
     }
 }
 
@@ -285,13 +263,7 @@ pub struct SessionFlags {
     #[arg(long, value_name = "DURATION", env = "QUORUM_WAIT_APPROVALS", hide_env = true)]
     pub wait_approvals: Option<Millis>,
     /// Ignore this failure class when computing the exit code (repeatable): task_failed, gate_failed, below_threshold, …
-    #[arg(
-        long,
-        value_name = "CLASS",
-        env = "QUORUM_ALLOW",
-        hide_env = true,
-        value_delimiter = ','
-    )]
+    #[arg(long, value_name = "CLASS", env = "QUORUM_ALLOW", hide_env = true, value_delimiter = ',')]
     pub allow: Vec<OutcomeClass>,
     #[command(flatten)]
     pub demands: Demands,
@@ -308,22 +280,10 @@ pub struct SessionFlags {
     #[arg(long, value_name = "DIR", env = "QUORUM_RECORD")]
     pub record: Option<PathBuf>,
     /// How progress is shown
-    #[arg(
-        long,
-        value_enum,
-        value_name = "KIND",
-        default_value_t,
-        env = "QUORUM_PROGRESS"
-    )]
+    #[arg(long, value_enum, value_name = "KIND", default_value_t, env = "QUORUM_PROGRESS")]
     pub progress: Progress,
     /// Print more: every turn and check with its time, each reviewer's answer, errors of agents
-    #[arg(
-        short,
-        long,
-        env = "QUORUM_VERBOSE",
-        hide_env = true,
-        conflicts_with = "quiet"
-    )]
+    #[arg(short, long, env = "QUORUM_VERBOSE", hide_env = true, conflicts_with = "quiet")]
     pub verbose: bool,
     #[arg(
         long = "report",

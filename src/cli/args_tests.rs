@@ -56,10 +56,7 @@ fn the_flags_of_a_session_have_a_variable_and_no_others_show_one() {
             let variable = variable.to_str().expect("it is text");
             let is_shown = help.contains(&format!("[env: {variable}]"));
             let is_of_session = VARIABLES.contains(&(flag, variable));
-            assert!(
-                name == "quorum" || is_shown == is_of_session,
-                "{name} --{flag}: {help}"
-            );
+            assert!(name == "quorum" || is_shown == is_of_session, "{name} --{flag}: {help}");
             if is_of_session {
                 shown.insert(flag.to_owned());
             }
@@ -68,10 +65,7 @@ fn the_flags_of_a_session_have_a_variable_and_no_others_show_one() {
     assert_eq!(shown.len(), VARIABLES.len(), "{shown:?}");
     for (_, variable) in VARIABLES {
         let mut listed = crate::cli::variables::VARIABLES.iter();
-        assert!(
-            listed.any(|(name, _)| *name == variable),
-            "{variable} is not listed"
-        );
+        assert!(listed.any(|(name, _)| *name == variable), "{variable} is not listed");
     }
 }
 
@@ -90,9 +84,7 @@ fn no_flag_listens_to_what_agents_are_told() {
                 "PROMPT_FILE",
                 "REVIEW_FILE",
             ];
-            let is_told = told
-                .iter()
-                .any(|told| variable == format!("QUORUM_{told}").as_str());
+            let is_told = told.iter().any(|told| variable == format!("QUORUM_{told}").as_str());
             assert!(!is_told, "{name}: {variable:?}");
         }
     }
@@ -105,14 +97,10 @@ fn every_help_ends_with_examples_that_can_be_typed() {
             continue;
         }
         let help = command.clone().render_help().to_string();
-        let (_, examples) = help
-            .rsplit_once("Example")
-            .unwrap_or_else(|| panic!("{name} has no example:\n{help}"));
+        let (_, examples) =
+            help.rsplit_once("Example").unwrap_or_else(|| panic!("{name} has no example:\n{help}"));
         let (_, examples) = examples.split_once(": ").expect("a colon follows");
-        assert!(
-            !examples.contains("\n\n"),
-            "{name} does not end with its examples:\n{help}"
-        );
+        assert!(!examples.contains("\n\n"), "{name} does not end with its examples:\n{help}");
         for line in examples.lines().filter(|line| !line.trim().is_empty()) {
             let lines = stages(line);
             let ours: Vec<_> = lines.iter().filter(|words| words[0] == "quorum").collect();
@@ -123,10 +111,7 @@ fn every_help_ends_with_examples_that_can_be_typed() {
                 }
             }
             let calls_itself = |words: &Vec<String>| words.join(" ").starts_with(&name);
-            assert!(
-                lines.iter().any(calls_itself),
-                "{name} shows another command: {line}"
-            );
+            assert!(lines.iter().any(calls_itself), "{name} shows another command: {line}");
         }
     }
 }
@@ -142,23 +127,14 @@ fn stages(line: &str) -> Vec<Vec<String>> {
 
 #[test]
 fn lines_are_split_as_a_shell_does() {
-    assert_eq!(
-        stages("a 'b c' | d && e > f"),
-        [vec!["a", "b c"], vec!["d"], vec!["e"]]
-    );
+    assert_eq!(stages("a 'b c' | d && e > f"), [vec!["a", "b c"], vec!["d"], vec!["e"]]);
 }
 
 #[test]
 fn switches_understand_what_people_write() {
-    for (text, on) in [
-        ("1", true),
-        ("TRUE", true),
-        ("yes", true),
-        ("on", true),
-        ("", false),
-        ("0", false),
-        ("No", false),
-    ] {
+    for (text, on) in
+        [("1", true), ("TRUE", true), ("yes", true), ("on", true), ("", false), ("0", false), ("No", false)]
+    {
         assert_eq!(switch(text).unwrap(), on, "{text}");
     }
     assert!(switch("flase").is_err());
@@ -177,10 +153,7 @@ fn black_box_tests() -> String {
         }
     }
     let mut text = String::new();
-    collect(
-        std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests")),
-        &mut text,
-    );
+    collect(std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests")), &mut text);
     text
 }
 
@@ -189,10 +162,7 @@ fn every_command_and_flag_is_tested_through_the_binary() {
     let tests = black_box_tests();
     for (name, command) in commands() {
         let word = command.get_name();
-        assert!(
-            word == "quorum" || tests.contains(&format!("\"{word}\"")),
-            "no test calls {name}"
-        );
+        assert!(word == "quorum" || tests.contains(&format!("\"{word}\"")), "no test calls {name}");
         for flag in command.get_arguments().filter_map(clap::Arg::get_long) {
             let is_ours = !["help", "version"].contains(&flag);
             // `--flag`, `--flag=value`
@@ -225,9 +195,6 @@ fn every_command_that_does_something_has_its_exit_codes() {
         assert_eq!(known, 1, "{name}: {:?}", command.get_about());
     }
     for (name, _) in EXITS {
-        assert!(
-            commands.contains_key(name) || name == "quorum doctor",
-            "there is no `{name}`"
-        );
+        assert!(commands.contains_key(name) || name == "quorum doctor", "there is no `{name}`");
     }
 }

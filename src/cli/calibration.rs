@@ -38,28 +38,18 @@ pub fn freeze(mission: &Mission, options: &mut RunOptions) -> Result<(), Failure
     let Some(file) = settings.file.as_deref() else {
         return match options.max_false_pass {
             None => Ok(()),
-            Some(_) => Err(
-                usage!("--max-false-pass holds for nothing: no file of fits is named")
-                    .help(format!("write `settings: {{calibration: {{file: {PLACE}}}}}`")),
-            ),
+            Some(_) => Err(usage!("--max-false-pass holds for nothing: no file of fits is named")
+                .help(format!("write `settings: {{calibration: {{file: {PLACE}}}}}`"))),
         };
     };
-    let max_false_pass = options
-        .max_false_pass
-        .unwrap_or_else(|| settings.max_false_pass().points());
+    let max_false_pass = options.max_false_pass.unwrap_or_else(|| settings.max_false_pass().points());
     let refer_share = settings.refer_share().points();
     let stored = stored_fits(&options.mission_folder.join(file))?;
     let bar = |stored: &StoredFit| bar(stored, max_false_pass, refer_share);
     let bars = stored.fits.iter().map(bar).collect();
     options.calibration = Some(
-        Calibration {
-            file: file.to_owned(),
-            max_false_pass,
-            refer_share,
-            request: form_of_request(),
-            bars,
-        }
-        .into(),
+        Calibration { file: file.to_owned(), max_false_pass, refer_share, request: form_of_request(), bars }
+            .into(),
     );
     Ok(())
 }
@@ -89,12 +79,12 @@ pub fn applies(plan: Plan) -> Result<Plan, Failure> {
     if panels().any(|panel| panel.calibrated.is_some()) {
         return Ok(plan);
     }
-    let why = plan
-        .task_ids()
-        .find_map(|id| Some(format!("'{}': {}", plan.title(id), plan.not_calibrated(id)?)));
+    let why =
+        plan.task_ids().find_map(|id| Some(format!("'{}': {}", plan.title(id), plan.not_calibrated(id)?)));
     let why = why.unwrap_or_else(|| "no task is judged by a panel without a threshold of its own".to_owned());
-    Err(usage!("no fit of {} holds for this mission: {why}", calibration.file)
-        .help("calibrate these judges: `quorum calibrate LABELS --save`; or take `calibration` out of the settings"))
+    Err(usage!("no fit of {} holds for this mission: {why}", calibration.file).help(
+        "calibrate these judges: `quorum calibrate LABELS --save`; or take `calibration` out of the settings",
+    ))
 }
 
 /// Whether a run that goes on keeps the bars that it began with under a changed mission.
@@ -104,16 +94,12 @@ pub fn is_kept(mission: &Mission, options: &RunOptions) -> Result<(), Failure> {
         return Ok(());
     };
     let began = options.calibration.as_ref();
-    let cap = options
-        .max_false_pass
-        .unwrap_or_else(|| settings.max_false_pass().points());
+    let cap = options.max_false_pass.unwrap_or_else(|| settings.max_false_pass().points());
     let asked = (file, cap, settings.refer_share().points());
     let is_same = |began: &Calibration| (&*began.file, began.max_false_pass, began.refer_share) == asked;
     if began.is_some_and(|began| is_same(began)) {
         return Ok(());
     }
-    Err(
-        usage!("the changed mission asks for bars by `calibration` that the run did not start with")
-            .help("start a new run with `quorum run`"),
-    )
+    Err(usage!("the changed mission asks for bars by `calibration` that the run did not start with")
+        .help("start a new run with `quorum run`"))
 }

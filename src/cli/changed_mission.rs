@@ -37,9 +37,7 @@ impl ChangedMission {
     /// Looks whether the mission file was changed. One that is gone says nothing: the frozen copy is what was started.
     pub fn of(run: &RunFolder, recovered: &Recovered) -> Option<Self> {
         let path = recovered.started.mission_path.clone()?;
-        let bytes = real_path(&path)
-            .and_then(|path| read_regular(&path, LONGEST_MISSION))
-            .ok()?;
+        let bytes = real_path(&path).and_then(|path| read_regular(&path, LONGEST_MISSION)).ok()?;
         let missions = &recovered.missions;
         (Digest::of(&bytes) != missions.digest()).then(|| Self {
             source: Source::new(path.to_string_lossy().as_ref(), bytes),
@@ -136,7 +134,5 @@ fn becoming_active<'s>(before: &State, after: &'s State) -> HashSet<&'s str> {
         is_known && state.takes(id) && !state.task(id).status().is_terminal()
     };
     let ids = after.plan.selected_ids();
-    ids.filter(|id| is_active(after, *id) && !is_active(before, *id))
-        .map(|id| after.plan.title(id))
-        .collect()
+    ids.filter(|id| is_active(after, *id) && !is_active(before, *id)).map(|id| after.plan.title(id)).collect()
 }

@@ -52,10 +52,7 @@ impl Failure {
 
     /// A mission that is wrong.
     pub fn mission(report: Report) -> Self {
-        Self {
-            report: Some(report),
-            ..Self::new(OutcomeClass::Usage, anyhow!("the mission cannot be run"))
-        }
+        Self { report: Some(report), ..Self::new(OutcomeClass::Usage, anyhow!("the mission cannot be run")) }
     }
 
     /// Something of this machine is missing or in the way: exit 9, before any work.
@@ -96,14 +93,7 @@ impl Failure {
 
     /// One of this class.
     pub fn new(class: OutcomeClass, error: impl Into<anyhow::Error>) -> Self {
-        Self {
-            class,
-            error: error.into(),
-            help: None,
-            details: None,
-            report: None,
-            run: None,
-        }
+        Self { class, error: error.into(), help: None, details: None, report: None, run: None }
     }
 
     /// The error and its causes in one line. Many errors quote their cause themselves: such a cause is not

@@ -31,9 +31,7 @@ pub fn with_help(declared: Command) -> Command {
 /// Adds to a command what all of them have in common: switches, variables, and only the formats that it has.
 fn with_details(command: Command, format: Option<&Arg>) -> Command {
     let name = command.get_name().to_owned();
-    let of_parent = command
-        .get_arguments()
-        .find(|argument| argument.get_id() == "format");
+    let of_parent = command.get_arguments().find(|argument| argument.get_id() == "format");
     let global = of_parent.cloned();
     let known = format.or(global.as_ref());
     let is_switch = |argument: &Arg| {
@@ -87,9 +85,7 @@ impl TypedValueParser for FormatOf {
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        Some(Box::new(
-            self.0.iter().map(|format| PossibleValue::new(format.as_str())),
-        ))
+        Some(Box::new(self.0.iter().map(|format| PossibleValue::new(format.as_str()))))
     }
 }
 
@@ -104,11 +100,7 @@ pub fn refuse_format(output: &mut OutputArgs, name: &str, matches: &ArgMatches) 
         JsonFlag::Document => Some(Format::Json),
         JsonFlag::Unsaid | JsonFlag::File(_) => None,
     };
-    let Some(wanted) = output
-        .format
-        .or(by_flag)
-        .filter(|wanted| !formats.contains(wanted))
-    else {
+    let Some(wanted) = output.format.or(by_flag).filter(|wanted| !formats.contains(wanted)) else {
         return Ok(());
     };
     let id = if output.format.is_some() { "format" } else { "json" };
@@ -176,15 +168,9 @@ fn hint_at_run(mut error: clap::Error, root: &Command) -> clap::Error {
     let is_mission = word.ends_with(".yaml") || word.ends_with(".yml") || Path::new(word).is_file();
     if is_mission {
         let hint = format!("to run a mission, type `quorum run {word}`");
-        error.insert(
-            ContextKind::Suggested,
-            ContextValue::StyledStrs(vec![hint.into()]),
-        );
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![hint.into()]));
     } else if let Some(meant) = did_you_mean(word, root.get_subcommands().map(Command::get_name)) {
-        error.insert(
-            ContextKind::Suggested,
-            ContextValue::StyledStrs(vec![meant.into()]),
-        );
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![meant.into()]));
         error.remove(ContextKind::SuggestedSubcommand);
     }
     error
@@ -213,13 +199,8 @@ fn name_variable(mut error: clap::Error, words: &[OsString], mut known: Command)
 /// The variable of an argument that holds this value.
 fn variable_of(command: &Command, argument: &str, value: &str) -> Option<String> {
     let holds = |name: &OsStr| std::env::var_os(name).is_some_and(|held| held.to_string_lossy() == value);
-    let mut own = command
-        .get_arguments()
-        .filter(|known| known.to_string() == argument);
+    let mut own = command.get_arguments().filter(|known| known.to_string() == argument);
     let own = own.find_map(|known| known.get_env().filter(|name| holds(name)));
-    own.map(|name| name.to_string_lossy().into_owned()).or_else(|| {
-        command
-            .get_subcommands()
-            .find_map(|sub| variable_of(sub, argument, value))
-    })
+    own.map(|name| name.to_string_lossy().into_owned())
+        .or_else(|| command.get_subcommands().find_map(|sub| variable_of(sub, argument, value)))
 }

@@ -85,9 +85,7 @@ impl CompletionContext {
         let mut named = words.iter().skip_while(|word| **word != "schema").skip(1);
         let is_mission = |word: &&&str| word.ends_with(".yaml") || word.ends_with(".yml");
         Self {
-            state_dir: value("--state-dir")
-                .map(PathBuf::from)
-                .or(variable.map(PathBuf::from)),
+            state_dir: value("--state-dir").map(PathBuf::from).or(variable.map(PathBuf::from)),
             // Behind the flag alone: without one nobody knows yet which word it is.
             run: value("--run").and_then(|run| RunId::new(run).ok()),
             mission: words.iter().find(is_mission).map(PathBuf::from),
@@ -119,9 +117,7 @@ impl CompletionContext {
             return None;
         }
         let mut view = LiveView::default();
-        let state = recover(&run, |state, record| view.take(state, record))
-            .ok()?
-            .state;
+        let state = recover(&run, |state, record| view.take(state, record)).ok()?.state;
         let view = view.into_view(&state);
         Some((state, view))
     }
@@ -137,9 +133,7 @@ impl CompletionContext {
         let known = self.folder().and_then(|folder| folder.known_runs().ok());
         let ids = known.into_iter().flatten().rev().take(RUNS);
         let ids = ids.map(|run| Completion::plain(run.folder.id().as_str()));
-        std::iter::once(Completion::new(LATEST, "the run that began last"))
-            .chain(ids)
-            .collect()
+        std::iter::once(Completion::new(LATEST, "the run that began last")).chain(ids).collect()
     }
 
     fn tasks(&self) -> Vec<Completion> {
@@ -148,18 +142,14 @@ impl CompletionContext {
         };
         let plan = &state.plan;
         let status = |id| state.task(id).status().as_str();
-        plan.every_task_id()
-            .map(|id| Completion::new(plan.title(id), status(id)))
-            .collect()
+        plan.every_task_id().map(|id| Completion::new(plan.title(id), status(id))).collect()
     }
 
     /// The tasks of the mission file: no run has begun.
     fn planned_tasks(&self) -> Vec<Completion> {
         let mission = self.mission().unwrap_or_default();
         let tasks = mission["tasks"].as_array().into_iter().flatten();
-        tasks
-            .filter_map(|task| task["title"].as_str().map(Completion::plain))
-            .collect()
+        tasks.filter_map(|task| task["title"].as_str().map(Completion::plain)).collect()
     }
 
     fn gates(&self) -> Vec<Completion> {
@@ -167,8 +157,7 @@ impl CompletionContext {
             return Vec::new();
         };
         let ids = state.plan.gate_ids();
-        ids.map(|id| Completion::plain(&state.plan.gate(id).name))
-            .collect()
+        ids.map(|id| Completion::plain(&state.plan.gate(id).name)).collect()
     }
 
     /// The waits for a person; questions alone for `answer`.
@@ -208,9 +197,7 @@ impl CompletionContext {
                 let full =
                     |name: &str| above.map_or_else(|| name.to_owned(), |above| format!("{above}.{name}"));
                 let fields = document.fields(above.unwrap_or_default()).into_iter();
-                return fields
-                    .map(|(name, says)| Completion::new(&full(&name), &says))
-                    .collect();
+                return fields.map(|(name, says)| Completion::new(&full(&name), &says)).collect();
             }
             Some(SchemaOf::File(kind)) => *kind,
             None => FileKind::Mission,
@@ -221,10 +208,7 @@ impl CompletionContext {
             return keys.map(|(key, _)| Completion::plain(key)).collect();
         };
         let field = field_doc(kind, above).map(|field| field.keys).unwrap_or_default();
-        field
-            .iter()
-            .map(|(key, says)| Completion::new(&format!("{above}.{key}"), says))
-            .collect()
+        field.iter().map(|(key, says)| Completion::new(&format!("{above}.{key}"), says)).collect()
     }
 
     /// The values that an argument can take, by the name of its value.
@@ -240,16 +224,12 @@ impl CompletionContext {
             "AGENT" => self.agents(),
             "FIELD" => self.keys(typed),
             "WORD" => explained(),
-            "CLASS" => OutcomeClass::BY_PRECEDENCE
-                .map(|class| Completion::plain(class.as_str()))
-                .into(),
+            "CLASS" => OutcomeClass::BY_PRECEDENCE.map(|class| Completion::plain(class.as_str())).into(),
             "COMMAND" => self.commands.to_vec(),
             "COMMAND|TOPIC" => [self.commands.to_vec(), topics().map(Completion::plain).collect()].concat(),
             "KIND=PATH" => {
                 let kinds = ReportKind::value_variants().iter();
-                kinds
-                    .map(|kind| Completion::plain(&format!("{}=", kind.as_str())))
-                    .collect()
+                kinds.map(|kind| Completion::plain(&format!("{}=", kind.as_str()))).collect()
             }
             _ => Vec::new(),
         }
@@ -265,18 +245,12 @@ struct Completion {
 
 impl Completion {
     fn plain(value: &str) -> Self {
-        Self {
-            value: value.to_owned(),
-            says: None,
-        }
+        Self { value: value.to_owned(), says: None }
     }
 
     fn new(value: &str, says: &str) -> Self {
         let says = sanitize(first_line(says));
-        Self {
-            value: value.to_owned(),
-            says: Some(says.chars().take(SHOWN).collect()),
-        }
+        Self { value: value.to_owned(), says: Some(says.chars().take(SHOWN).collect()) }
     }
 
     /// As the shell gets it. What holds a line feed or moves the cursor cannot be typed.
@@ -288,21 +262,15 @@ impl Completion {
 
 /// All words that `explain` knows.
 fn explained() -> Vec<Completion> {
-    let codes = Code::ALL
-        .iter()
-        .map(|code| Completion::new(code.as_str(), code.summary()));
-    let words = words::all()
-        .iter()
-        .map(|word| Completion::new(word.name(), &word.meaning));
+    let codes = Code::ALL.iter().map(|code| Completion::new(code.as_str(), code.summary()));
+    let words = words::all().iter().map(|word| Completion::new(word.name(), &word.meaning));
     words.chain(codes).collect()
 }
 
 fn commands(root: &Command) -> Arc<[Completion]> {
     let commands = root.get_subcommands().filter(|command| !command.is_hide_set());
     let about = |command: &Command| command.get_about().map(ToString::to_string).unwrap_or_default();
-    commands
-        .map(|command| Completion::new(command.get_name(), &about(command)))
-        .collect()
+    commands.map(|command| Completion::new(command.get_name(), &about(command))).collect()
 }
 
 /// Adds completers for the values of a command's arguments.
@@ -345,19 +313,12 @@ fn completer(argument: &Arg, command: &str, asked: &CompletionContext) -> Option
         let Some(typed) = typed.to_str() else {
             return Vec::new();
         };
-        let typed = if asked.has_escapes {
-            typed.replace('\\', "")
-        } else {
-            typed.to_owned()
-        };
+        let typed = if asked.has_escapes { typed.replace('\\', "") } else { typed.to_owned() };
         let value = value.split(',').next().unwrap_or_default();
         let offers = asked.offers(value, &command, &typed);
         let is_begun = |offer: &Completion| offer.value.starts_with(&typed);
-        let mut found: Vec<CompletionCandidate> = offers
-            .into_iter()
-            .filter(is_begun)
-            .filter_map(Completion::candidate)
-            .collect();
+        let mut found: Vec<CompletionCandidate> =
+            offers.into_iter().filter(is_begun).filter_map(Completion::candidate).collect();
         let path = match (value, typed.split_once('=')) {
             ("TASK|PATH", _) => Some((String::new(), typed.as_str())),
             ("KIND=PATH", Some((kind, path))) => Some((format!("{kind}="), path)),

@@ -16,13 +16,9 @@ pub fn confirm(screen: &Screen, question: &str, help: &str) -> Result<(), Failur
         return Ok(());
     }
     if !can_ask(screen) {
-        let why = if screen.output().no_input {
-            "--no-input"
-        } else {
-            "no terminal"
-        };
+        let why = if screen.output().no_input { "--no-input" } else { "no terminal" };
         return Err(
-            usage!("confirmation needed: {question} (nobody can be asked: {why})").help(help.to_owned()),
+            usage!("confirmation needed: {question} (nobody can be asked: {why})").help(help.to_owned())
         );
     }
     match answer(screen, &format!("{question} [y/N] ")).as_deref() {
@@ -41,10 +37,8 @@ pub fn is_welcome(screen: &Screen, question: &str) -> Result<bool, Failure> {
         return Ok(true);
     }
     if screen.output().no_input {
-        return Err(
-            usage!("confirmation needed: {question} (nobody can be asked: --no-input)")
-                .help("add --yes to go on without a question"),
-        );
+        return Err(usage!("confirmation needed: {question} (nobody can be asked: --no-input)")
+            .help("add --yes to go on without a question"));
     }
     let answer = answer(screen, &format!("{question} [Y/n] "));
     Ok(matches!(answer.as_deref(), Some("" | "y" | "yes")))

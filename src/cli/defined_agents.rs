@@ -38,9 +38,7 @@ pub fn defined_agents(
     } else {
         mission::load(&source, &layers).map_err(Failure::mission)?;
     }
-    let folder = std::path::absolute(&path)
-        .ok()
-        .and_then(|path| path.parent().map(Path::to_owned));
+    let folder = std::path::absolute(&path).ok().and_then(|path| path.parent().map(Path::to_owned));
     Ok((
         mission::agents_in(&String::from_utf8_lossy(&source.bytes)),
         folder.unwrap_or_else(|| here.to_owned()),

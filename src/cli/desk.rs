@@ -13,9 +13,7 @@ pub fn with_via(root: Command) -> Command {
         .value_name("SERVICE")
         .value_parser(["temporal"])
         .help("Have it done on the machine of the run, which is named by its whole id, by way of");
-    let names = [
-        "approve", "reject", "answer", "cancel", "gate", "inbox", "status", "events", "logs",
-    ];
+    let names = ["approve", "reject", "answer", "cancel", "gate", "inbox", "status", "events", "logs"];
     let add = |root: Command, name| root.mut_subcommand(name, |command| command.arg(&via));
     names.into_iter().fold(root, add)
 }
@@ -85,10 +83,7 @@ mod tests {
 
     /// The run that a command names; an error where it has not the flag.
     fn named(line: &str) -> Result<Option<String>, clap::Error> {
-        let words: Vec<_> = format!("quorum {line} --via temporal")
-            .split(' ')
-            .map(Into::into)
-            .collect();
+        let words: Vec<_> = format!("quorum {line} --via temporal").split(' ').map(Into::into).collect();
         let matches = parse(&command_line(), &words)?;
         let named = matches.subcommand().and_then(|(_, matches)| named_run(matches));
         Ok(named.map(|run| run.to_string()))
@@ -114,13 +109,7 @@ mod tests {
         for line in ["approve", "status", "gate g", "logs work", "events -f"] {
             assert_eq!(named(line).unwrap(), None, "{line}");
         }
-        for line in [
-            "run m.yaml",
-            "pause r-1",
-            "request approve r-1",
-            "show work r-1",
-            "clean",
-        ] {
+        for line in ["run m.yaml", "pause r-1", "request approve r-1", "show work r-1", "clean"] {
             assert!(named(line).is_err(), "{line}");
         }
     }

@@ -47,19 +47,15 @@ pub fn has_all(mission: &Mission, options: &RunOptions) -> Result<(), Failure> {
     let mut files = gates.flat_map(|gate| gate.test_files());
     match files.find(|(_, file)| !options.test_lists.contains_key(*file)) {
         None => Ok(()),
-        Some((key, file)) => Err(usage!(
-            "the changed mission names a list of tests, {file}, that the run did not start with"
-        )
-        .help(format!(
-            "start a new run, or write the tests into the mission: `{key}: [...]`"
-        ))),
+        Some((key, file)) => {
+            Err(usage!("the changed mission names a list of tests, {file}, that the run did not start with")
+                .help(format!("start a new run, or write the tests into the mission: `{key}: [...]`")))
+        }
     }
 }
 
 fn compiles(mission: &Mission, task: &Task, options: &RunOptions) -> Result<(), Failure> {
-    let folder = options
-        .mission_folder
-        .join(mission.workspace.as_deref().unwrap_or("."));
+    let folder = options.mission_folder.join(mission.workspace.as_deref().unwrap_or("."));
     let folder = folder.join(task.workspace.as_deref().map_or(".", AsRef::as_ref));
     if folder.join("tsconfig.json").is_file() {
         return Ok(());
@@ -74,10 +70,7 @@ fn compiles(mission: &Mission, task: &Task, options: &RunOptions) -> Result<(), 
 
 fn read(path: &Path) -> anyhow::Result<Vec<String>> {
     let size = fs::metadata(path)?;
-    ensure!(
-        size.is_file() && size.len() <= LARGEST_LIST,
-        "it is not a file of at most {LARGEST_LIST} bytes"
-    );
+    ensure!(size.is_file() && size.len() <= LARGEST_LIST, "it is not a file of at most {LARGEST_LIST} bytes");
     let text = fs::read_to_string(path)?;
     let text = without_mark(&text);
     let tests: Vec<String> = if text.trim_start().starts_with('[') {
@@ -85,11 +78,8 @@ fn read(path: &Path) -> anyhow::Result<Vec<String>> {
     } else {
         text.lines().map(str::to_owned).collect()
     };
-    let tests: Vec<String> = tests
-        .iter()
-        .map(|test| test.trim().to_owned())
-        .filter(|test| !test.is_empty())
-        .collect();
+    let tests: Vec<String> =
+        tests.iter().map(|test| test.trim().to_owned()).filter(|test| !test.is_empty()).collect();
     ensure!(!tests.is_empty(), "it names no test");
     Ok(tests)
 }

@@ -61,15 +61,7 @@ pub fn fold_task(run: &RunFolder, title: &str) -> Result<FoldedTask, Failure> {
         return Err(usage!("there is no task '{title}' in run {}", run.id()).help(help));
     };
     let view = view.into_view(&state);
-    Ok(FoldedTask {
-        state,
-        view,
-        history,
-        left,
-        supervisor,
-        end: recovered.end,
-        vouched,
-    })
+    Ok(FoldedTask { state, view, history, left, supervisor, end: recovered.end, vouched })
 }
 
 /// An attempt that there was not is a typing error, not an empty answer.
@@ -80,11 +72,7 @@ pub fn check_attempt(history: &TaskHistory, attempt: Option<u32>) -> Result<(), 
     if history.attempts.iter().any(|attempt| attempt.number == wanted) {
         return Ok(());
     }
-    let known: Vec<String> = history
-        .attempts
-        .iter()
-        .map(|attempt| attempt.number.to_string())
-        .collect();
+    let known: Vec<String> = history.attempts.iter().map(|attempt| attempt.number.to_string()).collect();
     let help = if known.is_empty() {
         "the task has not started".to_owned()
     } else {

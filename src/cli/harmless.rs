@@ -18,12 +18,7 @@ pub struct Harmless<W> {
 impl<W: Write> Harmless<W> {
     /// Writes to `out`, with harmful characters escaped by `escape`.
     pub fn new(out: W, escape: Escape) -> Self {
-        Self {
-            out,
-            escape,
-            begun: Vec::new(),
-            returned: false,
-        }
+        Self { out, escape, begun: Vec::new(), returned: false }
     }
 
     fn put(&mut self, text: &str, into: &mut String) {
@@ -87,10 +82,7 @@ mod tests {
     fn what_a_terminal_would_act_on_is_shown() {
         for (written, seen) in [
             ("größe 日本\n\tplain", "größe 日本\n\tplain"),
-            (
-                "a\u{9b}31mb\u{202e}c\u{e0041}d\u{1}e",
-                r"a\u{9b}31mb\u{202e}c\u{e0041}d\u{1}e",
-            ),
+            ("a\u{9b}31mb\u{202e}c\u{e0041}d\u{1}e", r"a\u{9b}31mb\u{202e}c\u{e0041}d\u{1}e"),
             ("one\r\ntwo\rthree", "one\ntwo\nthree"),
         ] {
             assert_eq!(shown(written.as_bytes(), escape), seen);
@@ -104,9 +96,6 @@ mod tests {
         let text = serde_json::to_string(&value).unwrap();
         let escaped = shown(text.as_bytes(), escape_json);
         assert!(escaped.is_ascii(), "{escaped}");
-        assert_eq!(
-            serde_json::from_str::<serde_json::Value>(&escaped).unwrap(),
-            value
-        );
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&escaped).unwrap(), value);
     }
 }

@@ -47,10 +47,7 @@ pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
         return super::commands::run::run(arguments, matches, screen);
     }
     let later = ResumeArgs {
-        of: OfRun {
-            run: Some(run),
-            named: None,
-        },
+        of: OfRun { run: Some(run), named: None },
         retry_failed: false,
         redo: Vec::new(),
         reopen: false,

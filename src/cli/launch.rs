@@ -25,12 +25,7 @@ use super::session::{refuse_unpriced, resolve_programs, run_session, supervisor_
 /// Ids sort by start time; the digits at the end keep apart what starts in the same second.
 pub fn new_run_id(folder: &StateFolder) -> Result<RunId, Failure> {
     let now = Timestamp::now();
-    let seconds: String = now
-        .to_rfc3339()
-        .chars()
-        .take(19)
-        .filter(char::is_ascii_alphanumeric)
-        .collect();
+    let seconds: String = now.to_rfc3339().chars().take(19).filter(char::is_ascii_alphanumeric).collect();
     (0..1000)
         .map(|n| (now.0 + n) % 1000)
         .filter_map(|n| RunId::new(format!("{}-{}-{n:03}", &seconds[..8], &seconds[9..])).ok())

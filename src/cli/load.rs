@@ -21,9 +21,7 @@ use super::screen::Screen;
 /// The mission that was named, or `mission.yaml` if it is there.
 pub fn mission_file(named: Option<&Path>) -> Option<PathBuf> {
     let usual = PathBuf::from("mission.yaml");
-    named
-        .map(Path::to_owned)
-        .or_else(|| usual.is_file().then_some(usual))
+    named.map(Path::to_owned).or_else(|| usual.is_file().then_some(usual))
 }
 
 /// Where a mission's relative paths begin: beside its file; the current folder for standard input.
@@ -36,11 +34,7 @@ pub fn mission_folder(mission: &Path) -> Result<PathBuf, Failure> {
 
 /// The absolute path of a mission file; `None` for standard input.
 pub fn absolute(mission: &Path) -> Option<PathBuf> {
-    if mission.as_os_str() == "-" {
-        None
-    } else {
-        std::path::absolute(mission).ok()
-    }
+    if mission.as_os_str() == "-" { None } else { std::path::absolute(mission).ok() }
 }
 
 /// Reads a mission file, or standard input if the path is `-`. Stops at the size limit, whatever the file is.
@@ -49,11 +43,7 @@ pub fn absolute(mission: &Path) -> Option<PathBuf> {
 /// When there is no such file, or it cannot be read.
 pub fn read(path: &Path) -> Result<Source, Report> {
     let is_stdin = path.as_os_str() == "-";
-    let name: Arc<str> = if is_stdin {
-        "<stdin>".into()
-    } else {
-        path.to_string_lossy().into()
-    };
+    let name: Arc<str> = if is_stdin { "<stdin>".into() } else { path.to_string_lossy().into() };
     let mut bytes = Vec::new();
     let limit = LONGEST_MISSION + 1;
     let read = if is_stdin {
@@ -71,10 +61,7 @@ fn open(path: &Path) -> io::Result<File> {
     match file.metadata()? {
         found if found.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
         found if found.is_file() => Ok(file),
-        _ => Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            "it is not a regular file",
-        )),
+        _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file")),
     }
 }
 
@@ -89,13 +76,7 @@ pub fn load_over(source: &Source, layers: &Layers, folder: &Path) -> Result<Load
         return Ok(loaded);
     }
     let filled_by = Some(INCLUDED);
-    mission::load(
-        source,
-        &Layers {
-            filled_by,
-            ..layers.clone()
-        },
-    )
+    mission::load(source, &Layers { filled_by, ..layers.clone() })
 }
 
 /// Loads a mission for a run, and says what is to be noted of it.
@@ -134,11 +115,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_is_refused_by_its_kind() {
-        for (path, code) in [
-            ("no/such/file.yaml", "Q0101"),
-            ("src", "Q0102"),
-            ("Cargo.toml/x", "Q0103"),
-        ] {
+        for (path, code) in [("no/such/file.yaml", "Q0101"), ("src", "Q0102"), ("Cargo.toml/x", "Q0103")] {
             let report = read(Path::new(path)).unwrap_err();
             assert_eq!(report.diagnostics[0].code.as_str(), code);
         }

@@ -26,10 +26,9 @@ pub fn lock(folder: &StateFolder, command: &str, run: &RunId) -> Result<Lock, Fa
     let taken = loop {
         match Lock::take(&folder.lock_path(), command, Some(run)) {
             // Somebody answers an approval or the like: that takes a moment and is no session in the way.
-            Err(LockError::Held {
-                holder: Some(holder), ..
-            }) if holder.command == OPERATOR && begin.elapsed() < OPERATOR_PATIENCE
-                || is_hosted && holder.run.as_ref() == Some(run) && begin.elapsed() < HANDED_OVER =>
+            Err(LockError::Held { holder: Some(holder), .. })
+                if holder.command == OPERATOR && begin.elapsed() < OPERATOR_PATIENCE
+                    || is_hosted && holder.run.as_ref() == Some(run) && begin.elapsed() < HANDED_OVER =>
             {
                 std::thread::sleep(Duration::from_millis(5));
             }

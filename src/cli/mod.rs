@@ -209,10 +209,7 @@ enum Action {
     #[command(after_help = "Example: quorum agent ask 'Which of the two databases is meant?'")]
     Agent(agent::AgentArgs),
     /// List what waits for a person: the first half of `quorum inbox`
-    #[command(
-        hide = true,
-        after_help = "Example: quorum approvals --json | jq -r '.approvals[].id'"
-    )]
+    #[command(hide = true, after_help = "Example: quorum approvals --json | jq -r '.approvals[].id'")]
     Approvals(args::OfRun),
     /// List work that was accepted below the bar: the second half of `quorum inbox`
     #[command(hide = true, after_help = "Example: quorum requests")]

@@ -44,16 +44,8 @@ pub struct ActorArgs {
 impl ActorArgs {
     /// The name that is recorded.
     pub fn name(&self) -> String {
-        let user = || {
-            ["USER", "LOGNAME"]
-                .into_iter()
-                .find_map(|name| std::env::var(name).ok())
-        };
-        let name = self
-            .acts_as
-            .clone()
-            .or_else(user)
-            .filter(|name| !name.trim().is_empty());
+        let user = || ["USER", "LOGNAME"].into_iter().find_map(|name| std::env::var(name).ok());
+        let name = self.acts_as.clone().or_else(user).filter(|name| !name.trim().is_empty());
         name.unwrap_or_else(|| "operator".to_owned())
     }
 }
@@ -61,10 +53,8 @@ impl ActorArgs {
 /// An agent must not speak for a person: not approve its own work, nor open its own gate.
 pub fn refuse_agents() -> Result<(), Failure> {
     if supervisor::is_of_an_agent() {
-        return Err(
-            environment!("this command is refused to agents of a run and to what they start")
-                .help("a person must give it, from a terminal of their own"),
-        );
+        return Err(environment!("this command is refused to agents of a run and to what they start")
+            .help("a person must give it, from a terminal of their own"));
     }
     Ok(())
 }
@@ -231,11 +221,7 @@ pub fn print_result(screen: &Screen, run: &RunFolder, given: Submitted, what: &s
         Submitted::Queued => ("queued", 8),
     };
     if screen.is_json() {
-        screen.document(&CommandDocument {
-            run_id: run.id(),
-            result: word,
-            exit_code: code,
-        });
+        screen.document(&CommandDocument { run_id: run.id(), result: word, exit_code: code });
         return code;
     }
     let line = format!("{}: {}\n", sanitize(what), word.replace('-', " "));

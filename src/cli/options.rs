@@ -95,11 +95,7 @@ pub fn apply_review_flags(
     if let Some(points) = flags.eval_threshold {
         let by_variable = by_variable("eval_threshold");
         options.said_by.eval_threshold = by_variable.then(|| "QUORUM_EVAL_THRESHOLD".to_owned());
-        let origin = if by_variable {
-            BarOrigin::Environment
-        } else {
-            BarOrigin::Flag
-        };
+        let origin = if by_variable { BarOrigin::Environment } else { BarOrigin::Flag };
         options.eval_threshold = Some(Bar { points, origin });
     } else if let Some(text) = std::env::var_os("EVAL_THRESHOLD").filter(|text| !text.is_empty()) {
         let points: Points = text
@@ -107,15 +103,9 @@ pub fn apply_review_flags(
             .parse()
             .map_err(|error| usage!("the environment variable EVAL_THRESHOLD: {error}"))?;
         // A flag of an earlier session is a person's word: it stays.
-        if options
-            .eval_threshold
-            .is_none_or(|bar| bar.origin != BarOrigin::Flag)
-        {
+        if options.eval_threshold.is_none_or(|bar| bar.origin != BarOrigin::Flag) {
             options.said_by.eval_threshold = Some("EVAL_THRESHOLD".to_owned());
-            options.eval_threshold = Some(Bar {
-                points,
-                origin: BarOrigin::Environment,
-            });
+            options.eval_threshold = Some(Bar { points, origin: BarOrigin::Environment });
         }
     }
     Ok(())
@@ -128,9 +118,7 @@ fn eval_is_off() -> Result<bool, Failure> {
     match value.trim().to_lowercase().as_str() {
         "" | "on" | "true" | "1" | "yes" => Ok(false),
         "off" | "false" | "0" | "no" => Ok(true),
-        _ => Err(
-            usage!("the environment variable EVAL: '{value}' is neither on nor off")
-                .help("`EVAL=off` switches reviews off, `EVAL=on` (or unset) leaves them on"),
-        ),
+        _ => Err(usage!("the environment variable EVAL: '{value}' is neither on nor off")
+            .help("`EVAL=off` switches reviews off, `EVAL=on` (or unset) leaves them on")),
     }
 }

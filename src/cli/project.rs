@@ -111,9 +111,7 @@ pub fn state_folder_at(named: Option<&Path>, looks_above: bool) -> Result<StateF
             let here = current_dir()?;
             let usual = project_folder()?.unwrap_or_else(|| here.clone()).join(STATE);
             let is_missing = fs::symlink_metadata(&usual).is_err();
-            let above = (looks_above && is_missing)
-                .then(|| nearest_state(&here))
-                .flatten();
+            let above = (looks_above && is_missing).then(|| nearest_state(&here)).flatten();
             StateFolder::at(&above.unwrap_or(usual))
         }
     };
@@ -140,11 +138,7 @@ pub fn all_runs(folder: &StateFolder) -> Result<Vec<RunFolder>, Failure> {
 fn unlisted(folder: &StateFolder, error: &std::io::Error) -> Failure {
     let place = folder.path().display();
     let failure = environment!("cannot read the runs in {place}: {error}");
-    if is_unfit(error) {
-        failure.help(MISPLACED)
-    } else {
-        failure
-    }
+    if is_unfit(error) { failure.help(MISPLACED) } else { failure }
 }
 
 /// The run that is meant: by its id, by a beginning or an end of one that no other run has, or the one that began last. What
@@ -241,14 +235,8 @@ fn named_run(folder: &StateFolder, wanted: &RunId) -> Result<RunFolder, Failure>
         [] => Err(usage!("there is no run '{wanted}' in {place}").help(format!(
             "the latest runs are: {latest}; a title comes before the run, in quotes where it has blanks"
         ))),
-        several => Err(usage!(
-            "'{wanted}' begins or ends the ids of {} runs in {place}",
-            several.len()
-        )
-        .help(format!(
-            "write more of the id; it may be one of: {}",
-            names(several)
-        ))),
+        several => Err(usage!("'{wanted}' begins or ends the ids of {} runs in {place}", several.len())
+            .help(format!("write more of the id; it may be one of: {}", names(several)))),
     }
 }
 
@@ -300,11 +288,7 @@ pub fn refuse(error: RecoverError) -> Failure {
         // Everything before it can be read: a prefix would say nothing of where the record came from.
         RecoverError::Journal(DamagedJournal::NotOfMission { .. }) => Failure::internal(error),
         RecoverError::Journal(ref damage) if damage.place().is_some() => {
-            let run = damage
-                .path()
-                .parent()
-                .and_then(Path::file_name)
-                .unwrap_or_default();
+            let run = damage.path().parent().and_then(Path::file_name).unwrap_or_default();
             let run = run.to_string_lossy().into_owned();
             Failure::internal(error).help(format!(
                 "`quorum doctor state {run}` looks at the whole run; `quorum doctor state --keep-good-prefix {run}` keeps \

@@ -19,14 +19,8 @@ const USUAL: &str = "0";
 
 /// The exit codes of commands; every one has 2 for what is wrong with its arguments. What the page says nothing of is [`USUAL`].
 pub const EXITS: [(&str, &str); 48] = [
-    (
-        "quorum run",
-        "the outcome of the run; see [exit-codes.md](exit-codes.md)",
-    ),
-    (
-        "quorum resume",
-        "the outcome of the run; 9 where accepted work is gone or the mission was changed",
-    ),
+    ("quorum run", "the outcome of the run; see [exit-codes.md](exit-codes.md)"),
+    ("quorum resume", "the outcome of the run; 9 where accepted work is gone or the mission was changed"),
     ("quorum plan", "0, 2"),
     ("quorum validate", "0 all are valid, 2 one is not"),
     ("quorum cancel", "0, 2 unknown, 8 queued, 9 refused"),
@@ -36,20 +30,11 @@ pub const EXITS: [(&str, &str); 48] = [
     ("quorum diff", "0, 2 unknown or not in a worktree"),
     ("quorum logs", "0, 2 unknown"),
     ("quorum events", "0, 2 unknown"),
-    (
-        "quorum approve",
-        "0 applied or already so, 2 unknown, 4 decided otherwise, 8 queued, 9 refused",
-    ),
+    ("quorum approve", "0 applied or already so, 2 unknown, 4 decided otherwise, 8 queued, 9 refused"),
     ("quorum reject", "as `approve`"),
     ("quorum answer", "as `approve`; 4 answered otherwise"),
-    (
-        "quorum gate",
-        "0 passed, 4 failed, 8 tasks not finished, 2 unknown",
-    ),
-    (
-        "quorum request approve",
-        "0, 2 unknown, 4 cancelled before, 8 queued",
-    ),
+    ("quorum gate", "0 passed, 4 failed, 8 tasks not finished, 2 unknown"),
+    ("quorum request approve", "0, 2 unknown, 4 cancelled before, 8 queued"),
     ("quorum review", "0 good enough, 5 not, 6 no trustworthy verdict"),
     ("quorum judge test", "0 all read, 6 one not, 9 not reachable"),
     (
@@ -137,15 +122,11 @@ fn section(text: &mut String, command: &Command, name: &str, root: &Command) {
     let usage = command.clone().render_usage().to_string();
     let usage = usage.trim_start_matches("Usage: ").replace("\n       ", "\n");
     let _ = write!(text, "\n### `{name}`\n\n{about}.\n\n```text\n{usage}\n```\n");
-    let of_run = root
-        .find_subcommand("run")
-        .filter(|run| run.get_name() != command.get_name());
+    let of_run = root.find_subcommand("run").filter(|run| run.get_name() != command.get_name());
     // A session has the same flags everywhere: they are told once.
     let is_of_run = |argument: &&Arg| {
-        let same = of_run.and_then(|run| {
-            run.get_arguments()
-                .find(|known| known.get_id() == argument.get_id())
-        });
+        let same =
+            of_run.and_then(|run| run.get_arguments().find(|known| known.get_id() == argument.get_id()));
         same.is_some_and(|same| same.get_long().is_some() && same.get_help() == argument.get_help())
     };
     let own = command.get_arguments().filter(|argument| is_own(argument));
@@ -159,24 +140,16 @@ fn section(text: &mut String, command: &Command, name: &str, root: &Command) {
         let flags: Vec<String> = flags.map(|flag| format!("`--{flag}`")).collect();
         let _ = write!(text, "\nAs of `quorum run`: {}.\n", flags.join(", "));
     }
-    if let Some((_, codes)) = EXITS
-        .iter()
-        .find(|(known, codes)| *known == name && *codes != USUAL)
-    {
+    if let Some((_, codes)) = EXITS.iter().find(|(known, codes)| *known == name && *codes != USUAL) {
         let _ = write!(text, "\nExit: {codes}.\n");
     }
     let formats = formats(command.get_name(), false);
     if formats.len() > 1 && !command.has_subcommands() {
-        let names: Vec<String> = formats
-            .iter()
-            .map(|format| format!("`{}`", format.as_str()))
-            .collect();
+        let names: Vec<String> = formats.iter().map(|format| format!("`{}`", format.as_str())).collect();
         let _ = write!(text, "\nFormats: {}.\n", names.join(", "));
     }
     if let Some(examples) = command.get_after_help().map(ToString::to_string) {
-        let examples = examples
-            .rsplit_once("Example")
-            .map_or("", |(_, examples)| examples);
+        let examples = examples.rsplit_once("Example").map_or("", |(_, examples)| examples);
         let examples = examples.trim_start_matches("s: ").trim_start_matches(": ");
         let lines: Vec<&str> = examples.lines().map(str::trim).collect();
         let _ = write!(text, "\nFor example:\n\n```text\n{}\n```\n", lines.join("\n"));
@@ -201,10 +174,8 @@ fn table<'a>(text: &mut String, arguments: impl Iterator<Item = &'a Arg>) {
             Some((help, default)) => (help.to_owned(), default.trim_end_matches(']').to_owned()),
             None => (help, String::new()),
         };
-        let takes_value = !matches!(
-            argument.get_action(),
-            ArgAction::SetTrue | ArgAction::HelpShort | ArgAction::Version
-        );
+        let takes_value =
+            !matches!(argument.get_action(), ArgAction::SetTrue | ArgAction::HelpShort | ArgAction::Version);
         let words = argument.get_possible_values();
         if takes_value && !words.is_empty() && !argument.is_hide_possible_values_set() {
             let words: Vec<&str> = words.iter().map(|word| word.get_name()).collect();

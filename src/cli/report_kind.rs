@@ -43,10 +43,7 @@ impl FromStr for ReportTargets {
         };
         let mut targets = Vec::new();
         let mut from = 0;
-        for (at, _) in text
-            .match_indices(',')
-            .filter(|(at, _)| begins_target(&text[at + 1..]))
-        {
+        for (at, _) in text.match_indices(',').filter(|(at, _)| begins_target(&text[at + 1..])) {
             targets.push(text[from..at].parse()?);
             from = at + 1;
         }
@@ -81,9 +78,7 @@ impl ReportKind {
         match self {
             Self::Html => page(folder, run),
             Self::Junit => Ok(junit(run).map_err(io::Error::other)?.into_bytes()),
-            Self::Markdown => markdown(run, usize::MAX)
-                .map(String::into_bytes)
-                .map_err(io::Error::other),
+            Self::Markdown => markdown(run, usize::MAX).map(String::into_bytes).map_err(io::Error::other),
             Self::Json => run.to_bytes(),
         }
     }
@@ -100,12 +95,7 @@ impl FromStr for ReportTarget {
     type Err = anyhow::Error;
 
     fn from_str(text: &str) -> anyhow::Result<Self> {
-        let wrong = || {
-            anyhow!(
-                "'{text}' is not KIND=PATH; the kinds are: {}",
-                ReportKind::names()
-            )
-        };
+        let wrong = || anyhow!("'{text}' is not KIND=PATH; the kinds are: {}", ReportKind::names());
         let (kind, path) = text.split_once('=').ok_or_else(wrong)?;
         let kinds = ReportKind::value_variants();
         let kind = kinds.iter().copied().find(|known| known.as_str() == kind);
@@ -113,10 +103,7 @@ impl FromStr for ReportTarget {
         if path.is_empty() {
             return Err(wrong());
         }
-        Ok(Self {
-            kind,
-            path: PathBuf::from(path),
-        })
+        Ok(Self { kind, path: PathBuf::from(path) })
     }
 }
 
@@ -134,10 +121,6 @@ fn page(folder: &RunFolder, run: &RunDocument<'_>) -> io::Result<Vec<u8>> {
         let by_worker = matches!(name, SpoolName::Out(_) | SpoolName::Err(_) | SpoolName::Result(_));
         by_worker.then(|| file_view(folder, name, &vouched)).flatten()
     };
-    let told = PageInput {
-        run,
-        histories: &histories,
-        files: &quoted,
-    };
+    let told = PageInput { run, histories: &histories, files: &quoted };
     html(&told).map(String::into_bytes).map_err(io::Error::other)
 }

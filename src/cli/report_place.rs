@@ -14,10 +14,7 @@ use supervisor::files::no_links::{OpenFolder, real_parent, replace};
 use supervisor::files::{if_there, replace_file, sync_file};
 
 /// How long the other end of a FIFO or a device may take nothing before it is given up.
-const PATIENCE: Timespec = Timespec {
-    tv_sec: 10,
-    tv_nsec: 0,
-};
+const PATIENCE: Timespec = Timespec { tv_sec: 10, tv_nsec: 0 };
 /// How many links may lead to a file.
 const MOST_LINKS: usize = 40;
 
@@ -59,10 +56,7 @@ impl ReportPlace {
         let folder = path.parent().unwrap_or(Path::new("/"));
         let made = Some(folder).filter(|folder| !folder.exists());
         fs::create_dir_all(folder)?;
-        tempfile::Builder::new()
-            .prefix(".tmp-")
-            .tempfile_in(folder)?
-            .close()?;
+        tempfile::Builder::new().prefix(".tmp-").tempfile_in(folder)?.close()?;
         Ok(made)
     }
 
@@ -115,9 +109,7 @@ impl HeldPlace {
                     return Err(moved());
                 }
                 if folder.kind(name)?.is_some() {
-                    return Err(io::Error::other(
-                        "the run's work has written a file there, which is kept",
-                    ));
+                    return Err(io::Error::other("the run's work has written a file there, which is kept"));
                 }
                 replace(folder, name, bytes, sync_file)?;
                 folder.sync()
@@ -154,10 +146,7 @@ fn behind_links(path: &Path) -> io::Result<PathBuf> {
             Err(_) => return real_parent(&path),
         }
     }
-    Err(io::Error::new(
-        ErrorKind::InvalidInput,
-        "too many links lead there",
-    ))
+    Err(io::Error::new(ErrorKind::InvalidInput, "too many links lead there"))
 }
 
 /// Opens a file of any kind without waiting for anybody.
@@ -188,10 +177,7 @@ pub fn write_stream(mut stream: &File, mut bytes: &[u8]) -> io::Result<()> {
                 let mut wanted = [PollFd::new(stream, PollFlags::OUT)];
                 match poll(&mut wanted, Some(&PATIENCE)) {
                     Ok(0) => {
-                        return Err(io::Error::new(
-                            ErrorKind::TimedOut,
-                            "whoever reads it does not go on",
-                        ));
+                        return Err(io::Error::new(ErrorKind::TimedOut, "whoever reads it does not go on"));
                     }
                     Ok(_) | Err(rustix::io::Errno::INTR) => {}
                     Err(error) => return Err(error.into()),

@@ -50,10 +50,8 @@ impl Reports {
     /// The reports of `run` and `resume`: what flags and GitHub ask for. See [`Reports::check`].
     pub fn of_session(targets: &[ReportTargets]) -> Result<Self, Failure> {
         let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-        let targets: Vec<ReportTarget> = targets
-            .iter()
-            .flat_map(|targets| targets.0.iter().cloned())
-            .collect();
+        let targets: Vec<ReportTarget> =
+            targets.iter().flat_map(|targets| targets.0.iter().cloned()).collect();
         if let Some(target) = targets.iter().find(|target| target.is_stdout()) {
             let help = format!(
                 "nothing was started; name a file, or type `quorum report --to {}=-` afterwards",
@@ -91,12 +89,7 @@ impl Reports {
         if targets.iter().filter(|target| target.is_stdout()).count() > 1 {
             return Err(usage!("only one report can go to stdout").help("name files for the others"));
         }
-        Ok(Self {
-            targets: targets.to_vec(),
-            summary: None,
-            annotate: false,
-            held: RefCell::default(),
-        })
+        Ok(Self { targets: targets.to_vec(), summary: None, annotate: false, held: RefCell::default() })
     }
 
     /// Refuses a path that cannot be written to, that is a part of the run, or that is another report's.
@@ -107,10 +100,7 @@ impl Reports {
         folder: &StateFolder,
     ) -> Result<(), Failure> {
         let settings = settings_files(&current_dir()?).into_iter().map(|file| file.path);
-        let read = ReadBefore {
-            mission,
-            settings: settings.collect(),
-        };
+        let read = ReadBefore { mission, settings: settings.collect() };
         let mut taken = Vec::new();
         for target in self.targets.iter().filter(|target| !target.is_stdout()) {
             let path = &target.path;
@@ -129,10 +119,7 @@ impl Reports {
             }
             let made = place.try_out().map_err(|error| unwritable(path, &error))?;
             if let Some(folder) = made {
-                warn(&format!(
-                    "the folder {} was not there and was made",
-                    folder.display()
-                ));
+                warn(&format!("the folder {} was not there and was made", folder.display()));
             }
         }
         Ok(())
@@ -172,10 +159,7 @@ impl Reports {
             && let Err(error) = append_summary(path, opened, document)
         {
             all = false;
-            screen.error(&format!(
-                "error: the summary {} cannot be written: {error}\n",
-                path.display()
-            ));
+            screen.error(&format!("error: the summary {} cannot be written: {error}\n", path.display()));
         }
         if self.annotate {
             // GitHub reads both streams; stdout may be one document.
@@ -231,10 +215,7 @@ impl Reports {
         let view = view.into_view(state);
         let document = RunDocument::of_session(state, &view, Some(&outcome));
         let failure = if screen.is_json() {
-            match document
-                .to_bytes()
-                .and_then(|bytes| Ok(serde_json::from_slice(&bytes)?))
-            {
+            match document.to_bytes().and_then(|bytes| Ok(serde_json::from_slice(&bytes)?)) {
                 Ok(document) => failure.with_run(document),
                 Err(_) => failure,
             }
@@ -291,9 +272,6 @@ pub fn tell_delivery(state: &State, screen: &Screen) {
         Some(_) => "accepted and not merged",
     };
     if delivery.commits > 0 {
-        screen.error(&format!(
-            "{what}: {}\n",
-            count(delivery.commits as usize, "commit")
-        ));
+        screen.error(&format!("{what}: {}\n", count(delivery.commits as usize, "commit")));
     }
 }

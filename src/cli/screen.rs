@@ -88,20 +88,12 @@ fn usual_progress(has_person: bool, term: &str) -> Progress {
 
 /// Standard output, if this process was given one: what the library puts in its place takes everything and keeps nothing.
 pub fn stdout() -> io::Result<io::StdoutLock<'static>> {
-    if stdout_was_closed() {
-        Err(rustix::io::Errno::BADF.into())
-    } else {
-        Ok(io::stdout().lock())
-    }
+    if stdout_was_closed() { Err(rustix::io::Errno::BADF.into()) } else { Ok(io::stdout().lock()) }
 }
 
 /// A writer of JSON to standard output: on a terminal texts of others may neither move the cursor nor hide.
 pub fn at_terminal(out: &mut dyn Write) -> Box<dyn Write + '_> {
-    if io::stdout().is_terminal() {
-        Box::new(Harmless::new(out, escape_json))
-    } else {
-        Box::new(out)
-    }
+    if io::stdout().is_terminal() { Box::new(Harmless::new(out, escape_json)) } else { Box::new(out) }
 }
 
 /// A writer of texts of others: on a terminal they may neither move the cursor nor hide, for anything else they stay as they are.
@@ -149,9 +141,7 @@ fn last_lines(mut file: File) -> Vec<String> {
     const LINES: usize = 5;
     let from = file.metadata().map_or(0, |data| data.len().saturating_sub(BYTES));
     let mut bytes = Vec::new();
-    let read = file
-        .seek(SeekFrom::Start(from))
-        .and_then(|_| file.take(BYTES).read_to_end(&mut bytes));
+    let read = file.seek(SeekFrom::Start(from)).and_then(|_| file.take(BYTES).read_to_end(&mut bytes));
     if read.is_err() {
         return Vec::new();
     }
@@ -208,11 +198,7 @@ impl Screen {
     pub fn new(output: &OutputArgs, log: Option<Log>) -> Self {
         let mut output = output.clone();
         output.quiet |= log == Some(Log::Quiet);
-        Self {
-            output,
-            log,
-            lost: Cell::new(false),
-        }
+        Self { output, log, lost: Cell::new(false) }
     }
 
     pub fn output(&self) -> &OutputArgs {
@@ -232,11 +218,7 @@ impl Screen {
     /// How diagnostics on stderr are drawn.
     pub fn diagnostics(&self) -> mission::DiagnosticStyle {
         let style::TextLayout { width, style } = self.err();
-        mission::DiagnosticStyle {
-            color: style.color,
-            ascii: !style.unicode,
-            columns: width,
-        }
+        mission::DiagnosticStyle { color: style.color, ascii: !style.unicode, columns: width }
     }
 
     /// Writes to stderr. Whoever read it may be gone: that is silent.
@@ -264,23 +246,16 @@ impl Screen {
 
     /// Writes a long text to stdout, on a terminal by the user's pager.
     pub fn paged(&self, text: &str) {
-        let pager = std::env::var("PAGER")
-            .ok()
-            .filter(|pager| !pager.trim().is_empty());
+        let pager = std::env::var("PAGER").ok().filter(|pager| !pager.trim().is_empty());
         let pager = pager.as_deref().unwrap_or("less -FRX 2>/dev/null");
         let mut command = Command::new("sh");
         // Where there is no such program the text is printed.
-        command
-            .args(["-c", &format!("{pager} || cat")])
-            .stdin(Stdio::piped());
+        command.args(["-c", &format!("{pager} || cat")]).stdin(Stdio::piped());
         let is_asked_for = io::stdout().is_terminal() && !self.output.no_input;
         match is_asked_for.then(|| command.spawn()) {
             Some(Ok(mut child)) => {
                 // Whoever leaves the pager has read enough.
-                let _ = child
-                    .stdin
-                    .take()
-                    .map(|mut stdin| stdin.write_all(text.as_bytes()));
+                let _ = child.stdin.take().map(|mut stdin| stdin.write_all(text.as_bytes()));
                 let _ = child.wait();
             }
             _ => self.result(text),
@@ -306,15 +281,9 @@ impl Screen {
     /// The exit code of the process: 1 if what it had to say was lost. Whoever was stopped says so all the same: a terminal
     /// that is closed takes the words with it.
     pub fn exit_code(&self, code: u8) -> u8 {
-        let mut signals = OutcomeClass::BY_PRECEDENCE
-            .into_iter()
-            .filter(|class| class.is_signal());
+        let mut signals = OutcomeClass::BY_PRECEDENCE.into_iter().filter(|class| class.is_signal());
         let was_stopped = signals.any(|class| class.exit_code() == code);
-        if self.lost.get() && !was_stopped {
-            OutcomeClass::Internal.exit_code()
-        } else {
-            code
-        }
+        if self.lost.get() && !was_stopped { OutcomeClass::Internal.exit_code() } else { code }
     }
 
     /// Prints a document as JSON, or as its page for people.
@@ -376,10 +345,7 @@ impl Screen {
     }
 
     fn screen(&self, terminal: bool, columns: Option<usize>) -> style::TextLayout {
-        style::TextLayout {
-            width: terminal.then(|| columns.unwrap_or(80)),
-            style: self.style(terminal),
-        }
+        style::TextLayout { width: terminal.then(|| columns.unwrap_or(80)), style: self.style(terminal) }
     }
 
     fn style(&self, terminal: bool) -> Style {
@@ -409,9 +375,7 @@ impl Screen {
         let is_verbose = flags.verbose || self.log == Some(Log::Verbose);
         let details = is_verbose.then(|| {
             let folder = folder.clone();
-            Details::new(programs, move |turn| {
-                tail(&folder.spool_file(&SpoolName::Err(turn)))
-            })
+            Details::new(programs, move |turn| tail(&folder.spool_file(&SpoolName::Err(turn))))
         });
         let term = std::env::var("TERM").unwrap_or_default();
         let progress = match flags.progress {
@@ -436,11 +400,7 @@ impl Screen {
             }
             _ => {
                 let plain = progress::Plain::new(io::stderr(), run.clone(), screen);
-                let plain = if self.output.quiet {
-                    plain.only_failures()
-                } else {
-                    plain.verbose(details)
-                };
+                let plain = if self.output.quiet { plain.only_failures() } else { plain.verbose(details) };
                 observers.push(Box::new(plain));
             }
         }

@@ -71,32 +71,23 @@ pub fn supervisor_ref(supervisor: &supervisor::Handle) -> SupervisorRef {
 /// no other recording.
 pub fn resolve_programs(state: &State, options: &RunOptions, run: &RunId) -> Result<AgentBackends, Failure> {
     let offline = options.offline;
-    AgentBackends::resolve(
-        &state.plan,
-        agents_needed(state),
-        &options.mission_folder,
-        network(options, run)?,
-    )
-    .map_err(|problems| {
-        let list: Vec<String> = problems.iter().map(EnvironmentProblem::to_string).collect();
-        let failure = environment!(list.join("\n       "));
-        failure.help(if offline {
-            "nothing was started; `--offline --record DIR` takes models' replies from a recording that \
+    AgentBackends::resolve(&state.plan, agents_needed(state), &options.mission_folder, network(options, run)?)
+        .map_err(|problems| {
+            let list: Vec<String> = problems.iter().map(EnvironmentProblem::to_string).collect();
+            let failure = environment!(list.join("\n       "));
+            failure.help(if offline {
+                "nothing was started; `--offline --record DIR` takes models' replies from a recording that \
              `quorum run --record DIR` made"
-        } else {
-            "nothing was started; install what is missing or correct the agents, then run again"
+            } else {
+                "nothing was started; install what is missing or correct the agents, then run again"
+            })
         })
-    })
 }
 
 /// The use that the session may make of the network.
 fn network(options: &RunOptions, run: &RunId) -> Result<Network, Failure> {
     let Some(folder) = &options.record else {
-        return Ok(if options.offline {
-            Network::Offline(None)
-        } else {
-            Network::Open
-        });
+        return Ok(if options.offline { Network::Offline(None) } else { Network::Open });
     };
     let opened = if options.offline {
         Cassette::open(folder).map(|cassette| Network::Offline(Some(Arc::new(cassette))))
@@ -124,24 +115,15 @@ pub fn refuse_unpriced(state: &State) -> Result<(), Failure> {
         return Ok(());
     }
     let unpriced = agents_needed(state);
-    let unpriced = unpriced
-        .into_iter()
-        .filter_map(|id| Some((id, plan.unpriced_model(id)?)));
+    let unpriced = unpriced.into_iter().filter_map(|id| Some((id, plan.unpriced_model(id)?)));
     let list: Vec<String> = unpriced
-        .map(|(id, model)| {
-            format!(
-                "the model '{model}' of the agent '{}' has no price",
-                plan.agent_name(id)
-            )
-        })
+        .map(|(id, model)| format!("the model '{model}' of the agent '{}' has no price", plan.agent_name(id)))
         .collect();
     if list.is_empty() {
         return Ok(());
     }
-    Err(
-        usage!("what the run may cost is limited, and {}", list.join("; "))
-            .help("add it to `settings.prices`, or set no `--max-cost`; `quorum explain Q0308` says more"),
-    )
+    Err(usage!("what the run may cost is limited, and {}", list.join("; "))
+        .help("add it to `settings.prices`, or set no `--max-cost`; `quorum explain Q0308` says more"))
 }
 
 /// Whether processes can be confined here, and by what.
@@ -178,10 +160,7 @@ fn confinement_refused(
         return Ok(None);
     }
     let refused = can_be_confined(supervisor)?.refused();
-    match (
-        &refused,
-        Confinement::required_by(plan.confinements(), options.strict),
-    ) {
+    match (&refused, Confinement::required_by(plan.confinements(), options.strict)) {
         (Some(why), Some(by)) => {
             let failure = environment!("{by}, and agents cannot be confined here: {why}");
             Err(failure.help(
@@ -210,20 +189,15 @@ pub fn run_session(
 ) -> Result<Ending, Failure> {
     let run = folder.id().clone();
     let mut state = state;
-    let settings = settings_files(&current_dir()?)
-        .into_iter()
-        .map(|file| file.path)
-        .collect();
+    let settings = settings_files(&current_dir()?).into_iter().map(|file| file.path).collect();
     let read = ReadBefore { mission, settings };
     let options = state.options_of(&first).clone();
     hide(&mut state, &options, &read, refused.is_some());
     begin_worktrees(folder, &mut state).map_err(Failure::environment)?;
     panics::works_on(Some(&run));
     let ending = block_on(async {
-        let supervisor = keeping
-            .supervisor
-            .into_async()
-            .map_err(|error| internal!("the supervisor: {error}"))?;
+        let supervisor =
+            keeping.supervisor.into_async().map_err(|error| internal!("the supervisor: {error}"))?;
         let setup = SessionSetup {
             folder: folder.clone(),
             state,

@@ -19,23 +19,11 @@ pub const VARIABLES: [(&str, &str); 15] = [
     ("QUORUM_PROGRESS", "how progress is shown, as `--progress`"),
     ("QUORUM_NO_INPUT", "never ask, as `--no-input`"),
     ("QUORUM_OFFLINE", "use no network, as `--offline`"),
-    (
-        "QUORUM_RECORD",
-        "where replies of models are recorded, as `--record`",
-    ),
+    ("QUORUM_RECORD", "where replies of models are recorded, as `--record`"),
     ("QUORUM_STRICT", "unreviewed work is indeterminate, as `--strict`"),
-    (
-        "QUORUM_SANDBOX",
-        "how processes are confined (`auto`, `required`, `off`), as `--sandbox`",
-    ),
-    (
-        CONFIG,
-        "a settings file in the place of `$XDG_CONFIG_HOME/quorum/quorum.yaml`",
-    ),
-    (
-        LOG,
-        "how much is printed: `error` or `warn` as `--quiet`, `info`, `debug` or `trace` as `--verbose`",
-    ),
+    ("QUORUM_SANDBOX", "how processes are confined (`auto`, `required`, `off`), as `--sandbox`"),
+    (CONFIG, "a settings file in the place of `$XDG_CONFIG_HOME/quorum/quorum.yaml`"),
+    (LOG, "how much is printed: `error` or `warn` as `--quiet`, `info`, `debug` or `trace` as `--verbose`"),
     (
         "QUORUM_OPERATOR_KEY",
         "the key that vouches for runs and for what people say from outside; else the file `$XDG_STATE_HOME/quorum/key`",
@@ -44,14 +32,8 @@ pub const VARIABLES: [(&str, &str); 15] = [
         "QUORUM_WORKER_KEY",
         "the key under which machines of a team run agents for each other; else the file `$XDG_CONFIG_HOME/quorum/worker-key`",
     ),
-    (
-        "EVAL",
-        "`off`, `0`, `false` or `no`: call no judge, as `--no-eval`",
-    ),
-    (
-        "EVAL_THRESHOLD",
-        "the bar of reviews for which the mission names none; weaker than `--eval-threshold`",
-    ),
+    ("EVAL", "`off`, `0`, `false` or `no`: call no judge, as `--no-eval`"),
+    ("EVAL_THRESHOLD", "the bar of reviews for which the mission names none; weaker than `--eval-threshold`"),
 ];
 
 const LOG: &str = "QUORUM_LOG";
@@ -159,9 +141,6 @@ pub fn check_config() -> Result<(), Failure> {
     let Some(path) = text(CONFIG).map(PathBuf::from).filter(|path| !path.is_file()) else {
         return Ok(());
     };
-    Err(usage!(
-        "the environment variable {CONFIG}: there is no file {}",
-        path.display()
-    )
-    .help("nothing was started; correct the path, or unset it"))
+    Err(usage!("the environment variable {CONFIG}: there is no file {}", path.display())
+        .help("nothing was started; correct the path, or unset it"))
 }

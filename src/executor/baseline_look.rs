@@ -125,13 +125,9 @@ impl BaselineLook {
 
     /// The files that a command goes by and that are not there. What is hidden is named to nobody.
     fn lacking(&self, job: &CommandJob) -> Vec<Box<str>> {
-        let script = job
-            .script()
-            .filter(|_| self.elsewhere.is_none() && !job.sees_hidden);
+        let script = job.script().filter(|_| self.elsewhere.is_none() && !job.sees_hidden);
         let names = judging_files(script.unwrap_or_default()).into_iter();
-        let missing = names
-            .map(|name| plain(&job.cwd.join(name)))
-            .filter(|path| !path.exists());
+        let missing = names.map(|name| plain(&job.cwd.join(name))).filter(|path| !path.exists());
         let folder = self.commands.workspace();
         let inner = missing.filter_map(|path| Some(path.strip_prefix(&folder).ok()?.to_str()?.into()));
         inner.take(MOST_NAMED).collect()
@@ -156,11 +152,7 @@ impl BaselineLook {
 
     /// Grades criteria by facts.
     async fn grade(&self, runner: &Commands, criteria: &[(u32, &BaselineCheck)]) -> Vec<BaselineResult> {
-        let grading = Grading {
-            commands: self.commands.clone(),
-            round: 0,
-            judged: Vec::new(),
-        };
+        let grading = Grading { commands: self.commands.clone(), round: 0, judged: Vec::new() };
         let grades = match grading.run(runner).await {
             Ok(JobEnd::Graded(grades)) => grades,
             Ok(_) => Err("nothing was graded".to_owned()),
@@ -184,10 +176,7 @@ impl BaselineLook {
 }
 
 fn never_ran(key: Digest, why: &str) -> BaselineResult {
-    BaselineResult {
-        never_ran: true,
-        ..BaselineResult::new(key, BeforeWork::Red, why)
-    }
+    BaselineResult { never_ran: true, ..BaselineResult::new(key, BeforeWork::Red, why) }
 }
 
 /// The folder in which a command is to work, as the file says it, where it is not there.

@@ -40,12 +40,9 @@ pub fn result(plan: &Plan, task: TaskId, check: u32, end: &CommandEnd) -> CheckR
 /// The result of a check that looks at files. Blocks.
 pub fn files(plan: &Plan, task: TaskId, check: u32, workspace: &Path) -> CheckResult {
     match declared(plan, task, check) {
-        Some(Check::FileExists {
-            paths,
-            min_bytes,
-            contains,
-            ..
-        }) => files_result(workspace, paths, *min_bytes, contains.as_deref()),
+        Some(Check::FileExists { paths, min_bytes, contains, .. }) => {
+            files_result(workspace, paths, *min_bytes, contains.as_deref())
+        }
         _ => missing(),
     }
 }

@@ -130,11 +130,7 @@ impl CommandOutputs {
             }
         }
         // What it complained of is no evidence: where that cannot be cleaned, there is none.
-        if let Some(stderr) = self
-            .stderr
-            .as_ref()
-            .filter(|file| self.stdout.as_ref() != Some(file))
-        {
+        if let Some(stderr) = self.stderr.as_ref().filter(|file| self.stdout.as_ref() != Some(file)) {
             let _ = clean_file(&self.secrets, stderr);
         }
         let result = self.result.as_ref();
@@ -145,12 +141,7 @@ impl CommandOutputs {
             // Without what nobody may read it is not what was printed.
             exit.stdout_digest = None;
         }
-        CommandEnd {
-            exit,
-            not_started: None,
-            outputs: self,
-            unclean,
-        }
+        CommandEnd { exit, not_started: None, outputs: self, unclean }
     }
 }
 
@@ -344,10 +335,7 @@ pub struct CommandEnd {
 impl CommandEnd {
     /// The end of a command that never was a process.
     pub fn not_started(why: impl Into<String>) -> Self {
-        Self {
-            not_started: Some(why.into()),
-            ..Self::default()
-        }
+        Self { not_started: Some(why.into()), ..Self::default() }
     }
 
     /// The way in which the command ended.
@@ -456,10 +444,7 @@ mod tests {
     }
 
     fn exited(code: i32) -> ChildExit {
-        ChildExit {
-            code: Some(code),
-            ..ChildExit::default()
-        }
+        ChildExit { code: Some(code), ..ChildExit::default() }
     }
 
     #[test]
@@ -489,10 +474,7 @@ mod tests {
         assert!(!out.exists(), "what cannot be cleaned is not kept");
 
         fs::write(&out, "another's words").unwrap();
-        let printed = ChildExit {
-            stdout_digest: Some(Digest::of(b"its own words")),
-            ..exited(0)
-        };
+        let printed = ChildExit { stdout_digest: Some(Digest::of(b"its own words")), ..exited(0) };
         let end = outputs(folder.path()).end(Ok(printed));
         assert!(end.lost().unwrap().contains("is not what was printed"));
     }
@@ -501,11 +483,7 @@ mod tests {
     fn more_than_the_limit_is_cut_whoever_took_it_in() {
         let nowhere = Path::new("/nothing/there");
         let printed = |stdout_len| {
-            let exit = ChildExit {
-                stdout_len,
-                stderr_len: 50,
-                ..exited(0)
-            };
+            let exit = ChildExit { stdout_len, stderr_len: 50, ..exited(0) };
             outputs(nowhere).end(Ok(exit)).exit.output_cut
         };
         assert_eq!((printed(50), printed(51)), (false, true));
@@ -514,16 +492,10 @@ mod tests {
     #[test]
     fn each_end_is_of_one_kind() {
         let how = |exit| format!("{:?}", CommandOutputs::default().end(Ok(exit)).how());
-        let late = ChildExit {
-            timed_out: true,
-            ..exited(0)
-        };
+        let late = ChildExit { timed_out: true, ..exited(0) };
         assert_eq!(how(late), "TimedOut");
         assert_eq!(how(exited(127)), "Exited(127)");
-        let killed = ChildExit {
-            signal: Some(9),
-            ..ChildExit::default()
-        };
+        let killed = ChildExit { signal: Some(9), ..ChildExit::default() };
         assert_eq!(how(killed), "Killed(9)");
         let never = CommandOutputs::default().end(Err("no such program".into()));
         assert_eq!(never.how(), How::NotStarted("no such program"));
@@ -533,21 +505,15 @@ mod tests {
     fn a_working_folder_is_made_below_what_is_there_and_nowhere_else() {
         let folder = tempfile::tempdir().unwrap();
         let (inside, within) = (folder.path().join("a/b"), Some(folder.path().to_owned()));
-        let job = |cwd: &Path| CommandJob {
-            cwd: cwd.to_owned(),
-            within: within.clone(),
-            ..CommandJob::default()
-        };
+        let job =
+            |cwd: &Path| CommandJob { cwd: cwd.to_owned(), within: within.clone(), ..CommandJob::default() };
         job(&inside).spawn(1).unwrap();
         assert!(inside.is_dir());
         let elsewhere = folder.path().with_extension("elsewhere");
         job(&elsewhere).spawn(2).unwrap();
         assert!(!elsewhere.exists());
         fs::write(folder.path().join("file"), "").unwrap();
-        let refused = job(&folder.path().join("file/below"))
-            .spawn(3)
-            .unwrap_err()
-            .to_string();
+        let refused = job(&folder.path().join("file/below")).spawn(3).unwrap_err().to_string();
         assert!(refused.starts_with("cannot make the workspace"), "{refused}");
     }
 }

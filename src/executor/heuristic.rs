@@ -32,9 +32,7 @@ impl Grading {
 
     /// The commands that the criteria name.
     fn jobs(&self) -> Result<Vec<CommandJob>, WorkError> {
-        let named = self
-            .verification()
-            .map(|by| heuristic::named_commands(&by.criteria));
+        let named = self.verification().map(|by| heuristic::named_commands(&by.criteria));
         let named = named.unwrap_or_default();
         let job =
             |(n, command): (u32, &String)| self.commands.job(CommandWork::Criterion(self.round, n, command));
@@ -69,19 +67,15 @@ impl Grading {
         }
         let named = heuristic::named_commands(criteria);
         let commands = named.iter().zip(ends);
-        let commands = commands
-            .map(|(command, end)| command_facts(command, end))
-            .collect::<Result<_, _>>()?;
+        let commands =
+            commands.map(|(command, end)| command_facts(command, end)).collect::<Result<_, _>>()?;
         Ok(heuristic::grade(criteria, &Facts { files, commands }))
     }
 
     /// The output of the work, as the file without a path. Of a long one only the beginning.
     fn output(&self) -> Result<FileFacts, WorkError> {
         let most = usize::try_from(MOST_SEARCHED).unwrap_or(usize::MAX);
-        let mut all = Text {
-            text: String::new(),
-            whole: true,
-        };
+        let mut all = Text { text: String::new(), whole: true };
         for (turn, output) in &self.judged {
             let read = read_output(&self.commands.folder, *turn, output, most)
                 .map_err(WorkError::lost("the work's output is lost"))?;
@@ -90,10 +84,7 @@ impl Grading {
         }
         Ok(FileFacts {
             path: String::new(),
-            content: Some(FileContent {
-                bytes: all.text.len() as u64,
-                text: Some(all),
-            }),
+            content: Some(FileContent { bytes: all.text.len() as u64, text: Some(all) }),
         })
     }
 }
@@ -124,28 +115,15 @@ mod tests {
     fn lost_evidence_is_no_fact() {
         let facts = |exit| {
             let file = Some(std::path::PathBuf::from("/nothing/there"));
-            let outputs = CommandOutputs {
-                stdout: file.clone(),
-                stderr: file,
-                ..CommandOutputs::default()
-            };
+            let outputs = CommandOutputs { stdout: file.clone(), stderr: file, ..CommandOutputs::default() };
             command_facts("x", &outputs.end(Ok(exit)))
         };
-        let good = ChildExit {
-            code: Some(0),
-            ..ChildExit::default()
-        };
+        let good = ChildExit { code: Some(0), ..ChildExit::default() };
         assert_eq!(facts(good.clone()).unwrap().exit, Some(0));
-        let lost = ChildExit {
-            output_lost: Some("the folder is gone".to_owned()),
-            ..good.clone()
-        };
+        let lost = ChildExit { output_lost: Some("the folder is gone".to_owned()), ..good.clone() };
         let lost = facts(lost).unwrap_err().to_string();
         assert!(lost.contains("the folder is gone"));
-        let killed = ChildExit {
-            timed_out: true,
-            ..good
-        };
+        let killed = ChildExit { timed_out: true, ..good };
         assert_eq!(facts(killed).unwrap().exit, None);
         assert!(command_facts("x", &CommandEnd::not_started("no sh")).is_err());
     }

@@ -68,12 +68,7 @@ fn why(
         Some(GivenUp::Waits { line, waits }) => {
             // The reason may stand above the line.
             let said = format!("{stderr}\n{line}");
-            let told = read_command(&FailedCommand {
-                code: Some(1),
-                stderr: &said,
-                stdout: "",
-                ..failed
-            });
+            let told = read_command(&FailedCommand { code: Some(1), stderr: &said, stdout: "", ..failed });
             let is_open = matches!(told.class, FailureClass::Unknown | FailureClass::RateLimited);
             match waits {
                 // Whatever it waits for, it is there again at that time.
@@ -85,24 +80,14 @@ fn why(
                 _ => told,
             }
         }
-        _ => read_command(&FailedCommand {
-            stderr,
-            stdout: error.as_deref().unwrap_or_default(),
-            ..failed
-        }),
+        _ => read_command(&FailedCommand { stderr, stdout: error.as_deref().unwrap_or_default(), ..failed }),
     };
     let by_rule = preset.errors.iter().find(|rule| {
-        let code = rule
-            .code
-            .as_deref()
-            .is_none_or(|code| reading.code() == Some(code));
-        let text = rule
-            .text
-            .as_deref()
-            .is_none_or(|text| told.reason.contains(text) || stderr.contains(text));
-        let exit = rule
-            .exit
-            .is_none_or(|exit| failed.code.is_some_and(|code| i64::from(code) == i64::from(exit)));
+        let code = rule.code.as_deref().is_none_or(|code| reading.code() == Some(code));
+        let text =
+            rule.text.as_deref().is_none_or(|text| told.reason.contains(text) || stderr.contains(text));
+        let exit =
+            rule.exit.is_none_or(|exit| failed.code.is_some_and(|code| i64::from(code) == i64::from(exit)));
         code && text && exit
     });
     let class = by_rule.and_then(|rule| rule.class).filter(|_| !failed.timed_out);
@@ -130,10 +115,7 @@ mod tests {
 
     /// What was recorded of a real program, as its preset reads it; `None` where nothing was.
     fn recorded(name: &str, mode: &str) -> Option<ProgramOutput> {
-        let place = format!(
-            "{}/fixtures/agents/{name}/{mode}.recording",
-            env!("CARGO_MANIFEST_DIR")
-        );
+        let place = format!("{}/fixtures/agents/{name}/{mode}.recording", env!("CARGO_MANIFEST_DIR"));
         let recording = fs::read_to_string(place).ok()?;
         let (exit, printed) = recording.strip_prefix("exit ")?.split_once("\n--- stdout\n")?;
         let (stdout, stderr) = printed.rsplit_once("--- stderr\n")?;
@@ -150,11 +132,7 @@ mod tests {
             limit: u64::MAX,
             ..CommandOutputs::default()
         };
-        let exit = ChildExit {
-            code,
-            timed_out: code.is_none(),
-            ..ChildExit::default()
-        };
+        let exit = ChildExit { code, timed_out: code.is_none(), ..ChildExit::default() };
         let failed = FailedCommand {
             program: name,
             code,
@@ -181,15 +159,11 @@ mod tests {
             ("nologin", ProviderAuth),
         ] {
             for name in NAMES {
-                let Some(told) = recorded(name, mode) else {
-                    panic!("{name} {mode} is not on record")
-                };
+                let Some(told) = recorded(name, mode) else { panic!("{name} {mode} is not on record") };
                 let failure = told.failure.expect("it failed");
                 // These wait for ever where nobody can be reached, and opencode for more than a minute.
-                let is_killed = matches!(
-                    (name, mode),
-                    ("codex" | "opencode", "nologin") | ("opencode", "quota")
-                );
+                let is_killed =
+                    matches!((name, mode), ("codex" | "opencode", "nologin") | ("opencode", "quota"));
                 let class = if is_killed { Timeout } else { class };
                 assert_eq!(failure.class, class, "{name} {mode}: {}", failure.reason);
                 assert!(class == Timeout || !failure.reason.is_empty(), "{name} {mode}");
@@ -201,19 +175,11 @@ mod tests {
     fn a_limit_of_a_subscription_is_told_with_the_time_at_which_it_resets() {
         for (name, mode) in [("claude", "window-oauth"), ("codex", "window")] {
             let failure = recorded(name, mode).unwrap().failure.expect("it failed");
-            assert_eq!(
-                failure.class,
-                FailureClass::UsageWindow,
-                "{name}: {}",
-                failure.reason
-            );
+            assert_eq!(failure.class, FailureClass::UsageWindow, "{name}: {}", failure.reason);
             assert!(failure.retry_after.is_some(), "{name}: {}", failure.reason);
         }
         // With a key of the provider's API there is no such limit.
-        assert_eq!(
-            recorded("claude", "window").unwrap().failure.unwrap().class,
-            FailureClass::RateLimited
-        );
+        assert_eq!(recorded("claude", "window").unwrap().failure.unwrap().class, FailureClass::RateLimited);
     }
 
     #[test]
@@ -222,10 +188,7 @@ mod tests {
             for mode in ["ok", "idle", "denied", "judge"] {
                 let told = recorded(name, mode).unwrap();
                 assert!(told.failure.is_none(), "{name} {mode}: {:?}", told.failure);
-                assert!(
-                    told.heard.session.is_some() && !told.lost_session,
-                    "{name} {mode}"
-                );
+                assert!(told.heard.session.is_some() && !told.lost_session, "{name} {mode}");
                 let usage = told.heard.usage;
                 assert!(
                     usage.input.is_some_and(|input| input % 100 == 0 && input > 0),
@@ -240,23 +203,12 @@ mod tests {
         }
         assert_eq!(recorded("claude", "denied").unwrap().heard.denied, ["Write"]);
         assert!(recorded("gemini", "denied").unwrap().heard.denied[0].starts_with("Access denied"));
-        assert_eq!(
-            recorded("claude", "judge").unwrap().heard.structured.unwrap()["score"],
-            4
-        );
+        assert_eq!(recorded("claude", "judge").unwrap().heard.structured.unwrap()["score"], 4);
         // What these count is the whole session.
-        for (name, both) in [
-            ("codex", 400),
-            ("qwen", 400),
-            ("claude", 200),
-            ("gemini", 200),
-            ("opencode", 200),
-        ] {
-            assert_eq!(
-                recorded(name, "resumed").unwrap().heard.usage.input,
-                Some(both),
-                "{name}"
-            );
+        for (name, both) in
+            [("codex", 400), ("qwen", 400), ("claude", 200), ("gemini", 200), ("opencode", 200)]
+        {
+            assert_eq!(recorded(name, "resumed").unwrap().heard.usage.input, Some(both), "{name}");
         }
     }
 }

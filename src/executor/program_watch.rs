@@ -115,10 +115,7 @@ impl WatchedProgram {
         };
         let after = rest.split_off(end + 1);
         let whole = std::mem::replace(rest, after);
-        whole
-            .split_inclusive(|byte| *byte == b'\n')
-            .map(<[u8]>::to_vec)
-            .collect()
+        whole.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect()
     }
 
     /// Looks at what the program has printed since the last look. Blocks.
@@ -157,10 +154,7 @@ impl WatchedProgram {
             if let Some(waits) = too_long(self.reading.waits_in(&line)) {
                 // Why it waits may stand in a line before.
                 let before = self.trouble.take().map(|(line, _)| line);
-                return Some(GivenUp::Waits {
-                    line: trouble.or(before).unwrap_or(line),
-                    waits: Some(waits),
-                });
+                return Some(GivenUp::Waits { line: trouble.or(before).unwrap_or(line), waits: Some(waits) });
             }
             if let Some(line) = trouble {
                 self.troubles += 1;
@@ -172,10 +166,8 @@ impl WatchedProgram {
             }
         }
         let (line, since) = self.trouble.as_ref()?;
-        (since.elapsed() > scaled(QUIET_AFTER_TROUBLE)).then(|| GivenUp::Waits {
-            line: line.clone(),
-            waits: None,
-        })
+        (since.elapsed() > scaled(QUIET_AFTER_TROUBLE))
+            .then(|| GivenUp::Waits { line: line.clone(), waits: None })
     }
 
     /// The activity of the program, if it is not the one that was told last.

@@ -111,9 +111,7 @@ impl CommandRequest {
         self.job.confinement = Some(mounts);
         if let Some(scratch) = scratch.and_then(Path::to_str) {
             self.job.variables.retain(|(name, _)| name != TEMPORARY);
-            self.job
-                .variables
-                .push((TEMPORARY.to_owned(), scratch.to_owned()));
+            self.job.variables.push((TEMPORARY.to_owned(), scratch.to_owned()));
         }
         self
     }
@@ -148,12 +146,7 @@ impl CommandRequest {
 
     /// The end of a command that is not started, for this reason.
     pub fn refused(self, why: WorkError) -> EndedCommand {
-        EndedCommand {
-            owner: self.owner,
-            result: Err(why),
-            outputs: self.job.outputs,
-            then: self.then,
-        }
+        EndedCommand { owner: self.owner, result: Err(why), outputs: self.job.outputs, then: self.then }
     }
 }
 
@@ -217,13 +210,7 @@ impl Runner {
         let key = self.last_key;
         let CommandRequest { job, owner, then } = request;
         let start_retries = owner.start_retries();
-        let mut started = Started {
-            owner,
-            process: None,
-            outputs: job.outputs.clone(),
-            then,
-            again: None,
-        };
+        let mut started = Started { owner, process: None, outputs: job.outputs.clone(), then, again: None };
         let spawn = job.spawn(key);
         if let Ok(spawn) = &spawn
             && start_retries > 0
@@ -255,13 +242,7 @@ impl Runner {
         self.is_taken_up_to(key);
         self.started.insert(
             key,
-            Started {
-                owner: CommandOwner::Turn(turn),
-                process,
-                outputs,
-                then: Some(then),
-                again: None,
-            },
+            Started { owner: CommandOwner::Turn(turn), process, outputs, then: Some(then), again: None },
         );
         exit
     }
@@ -318,15 +299,8 @@ impl Runner {
 
     /// A command has ended. `None` for one that nobody knows.
     pub fn ended(&mut self, key: u64, result: Result<ChildExit, WorkError>) -> Option<EndedCommand> {
-        let Started {
-            owner, outputs, then, ..
-        } = self.started.remove(&key)?;
-        Some(EndedCommand {
-            owner,
-            result,
-            outputs,
-            then,
-        })
+        let Started { owner, outputs, then, .. } = self.started.remove(&key)?;
+        Some(EndedCommand { owner, result, outputs, then })
     }
 
     /// The owners of the commands at work, in no order.
@@ -365,10 +339,7 @@ impl Runner {
     pub fn processes_of(&self, turn: TurnId) -> Vec<ProcessIdentity> {
         let started = self.started.values();
         let parts = started.filter(|started| started.owner.turn() == Some(turn));
-        parts
-            .filter_map(|started| started.process.as_ref())
-            .map(identity_of)
-            .collect()
+        parts.filter_map(|started| started.process.as_ref()).map(identity_of).collect()
     }
 
     /// The processes of turns.
@@ -380,11 +351,7 @@ impl Runner {
 
 /// A process of this boot.
 pub fn identity_of(process: &ProcessRef) -> ProcessIdentity {
-    ProcessIdentity {
-        pid: process.pid,
-        start_time: process.start_time,
-        boot_id: supervisor::this_boot(),
-    }
+    ProcessIdentity { pid: process.pid, start_time: process.start_time, boot_id: supervisor::this_boot() }
 }
 
 /// Where commands are handed in by whoever works beside the loop.

@@ -106,10 +106,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), WorkError> {
 /// Why it cannot be written.
 pub fn write_request(path: &Path, bytes: &[u8]) -> Result<RequestFile, WorkError> {
     write(path, bytes)?;
-    Ok(RequestFile {
-        path: path.to_owned(),
-        digest: Digest::of(bytes),
-    })
+    Ok(RequestFile { path: path.to_owned(), digest: Digest::of(bytes) })
 }
 
 /// Makes a file durable and takes its length and digest, so that a record can name it; `None` if there is nothing, or an
@@ -297,11 +294,7 @@ fn read_recorded<T>(
     if file.metadata()?.len() != expected.length || expected.length > largest {
         return Err(is_another(path));
     }
-    let mut file = Hashed {
-        inner: file.take(expected.length + 1),
-        hasher: Hasher::default(),
-        len: 0,
-    };
+    let mut file = Hashed { inner: file.take(expected.length + 1), hasher: Hasher::default(), len: 0 };
     let found = read(&mut file)?;
     io::copy(&mut file, &mut io::sink())?;
     if (file.len, file.hasher.finish()) != (expected.length, expected.digest) {
@@ -333,9 +326,7 @@ fn ends(file: &mut dyn Read, most: usize) -> io::Result<TextExcerpt> {
         if tail.len() > most {
             let surplus = tail.len() - most;
             // Bytes of UTF-8 that begin a character.
-            let begin = tail
-                .drain(..surplus)
-                .filter(|byte| byte & 0b1100_0000 != 0b1000_0000);
+            let begin = tail.drain(..surplus).filter(|byte| byte & 0b1100_0000 != 0b1000_0000);
             missing += begin.count();
         }
     }
@@ -344,11 +335,7 @@ fn ends(file: &mut dyn Read, most: usize) -> io::Result<TextExcerpt> {
         return Ok(TextExcerpt::whole(String::from_utf8_lossy(&head)));
     }
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    Ok(TextExcerpt {
-        head: text(&head),
-        missing,
-        tail: text(&tail),
-    })
+    Ok(TextExcerpt { head: text(&head), missing, tail: text(&tail) })
 }
 
 /// Whether a file is the one that a record vouches for.
@@ -365,10 +352,7 @@ pub struct Recorded {
 
 impl From<&FileRef> for Recorded {
     fn from(file: &FileRef) -> Self {
-        Self {
-            len: Some(file.length),
-            digest: file.digest,
-        }
+        Self { len: Some(file.length), digest: file.digest }
     }
 }
 
@@ -405,10 +389,7 @@ mod tests {
         let place = files::no_links::scratch_folder().unwrap();
         let path = place.path().join("0.1.1.out");
         fs::write(&path, "said").unwrap();
-        let said = FileRef {
-            length: 4,
-            digest: Digest::of(b"said"),
-        };
+        let said = FileRef { length: 4, digest: Digest::of(b"said") };
         let (sealed, synced) = on_a_disk(None, || seal(&path));
         assert_eq!((sealed.unwrap(), synced), (Some(said), vec![(path.clone(), 4)]));
         on_a_disk(Some(0), || seal(&path)).0.unwrap_err();

@@ -74,8 +74,7 @@ impl TaskCommands {
             ("QUORUM_ATTEMPT", &*self.attempt.to_string()),
         ];
         let all = own.iter().chain(more);
-        all.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-            .collect()
+        all.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
     }
 
     /// The key of a recorded call for the task.
@@ -197,10 +196,7 @@ impl TaskCommands {
             timeout: task.turn_timeout,
             // It may have worked for long, and reads nothing but files: the next session can take it over.
             outlives_session: policy(WorkKind::Turn).after_crash == AfterCrash::AdoptOrLose
-                && self
-                    .plan
-                    .middleware(self.task)
-                    .has(AgentMiddleware::CheckpointResume),
+                && self.plan.middleware(self.task).has(AgentMiddleware::CheckpointResume),
             within: Some(self.within()),
             ..job
         })
@@ -218,10 +214,8 @@ impl TaskCommands {
         let claims = SpoolName::Ask(id, AskFile::Result);
         let result = self.file(&claims);
         clear(&result)?;
-        let variables = self.variables(&[
-            ("QUORUM_PURPOSE", purpose),
-            ("QUORUM_RESULT_FILE", &result.to_string_lossy()),
-        ]);
+        let variables =
+            self.variables(&[("QUORUM_PURPOSE", purpose), ("QUORUM_RESULT_FILE", &result.to_string_lossy())]);
         let about = (self.title(), self.attempt, self.workspace());
         Ok(CommandJob {
             label: id.to_string(),
@@ -291,11 +285,7 @@ impl TaskCommands {
     /// The files that a turn may leave behind.
     pub fn turn_outputs(&self, turn: TurnId) -> CommandOutputs {
         let preset = self.plan.worker_of(self.task).spec.preset.clone();
-        let printed = [
-            SpoolName::Stream(turn),
-            SpoolName::Out(turn),
-            SpoolName::Err(turn),
-        ];
+        let printed = [SpoolName::Stream(turn), SpoolName::Out(turn), SpoolName::Err(turn)];
         self.outputs(preset, printed, Some(SpoolName::Result(turn)))
     }
 

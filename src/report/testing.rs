@@ -36,10 +36,7 @@ pub const SCREENS: [(&str, TextLayout); 4] = [
 ];
 
 const fn screen(width: Option<usize>, color: bool, unicode: bool) -> TextLayout {
-    TextLayout {
-        width,
-        style: Style { color, unicode },
-    }
+    TextLayout { width, style: Style { color, unicode } }
 }
 
 /// Every line fits the screen, and holds no control characters but our own colours where there are any.
@@ -47,16 +44,10 @@ pub fn assert_fits(text: &str, screen: &TextLayout) {
     for line in text.split('\n') {
         let bare = anstream::adapter::strip_str(line).to_string();
         assert!(screen.style.color || line == bare, "{line:?}");
-        assert!(
-            !bare.contains(char::is_control) && !bare.contains("[31m"),
-            "{line:?}"
-        );
+        assert!(!bare.contains(char::is_control) && !bare.contains("[31m"), "{line:?}");
         assert!(screen.style.unicode || bare.is_ascii(), "{line:?}");
         let width = super::screens::text::width(&bare);
-        assert!(
-            screen.width.is_none_or(|columns| width <= columns),
-            "{width}: {line}"
-        );
+        assert!(screen.width.is_none_or(|columns| width <= columns), "{width}: {line}");
     }
 }
 
@@ -84,24 +75,16 @@ impl Mission {
             agent("critic", Adapter::Openai),
             agent("lead", Adapter::Anthropic),
         ];
-        let mut rules = Rules {
-            concurrency: 4,
-            workspace: "/site".into(),
-            ..Rules::plain()
-        };
+        let mut rules = Rules { concurrency: 4, workspace: "/site".into(), ..Rules::plain() };
         rules.settings.judge_breaker = 0;
         let plan = Plan::new(name.to_owned(), agents, Vec::new(), Vec::new(), &[], rules);
-        Self {
-            plan,
-            dependencies: Vec::new(),
-        }
+        Self { plan, dependencies: Vec::new() }
     }
 
     /// Adds a task of `worker` that is judged by evaluation.
     pub fn task(mut self, title: &str, depends_on: &[u32]) -> Self {
         let id = TaskId::from_index(self.plan.tasks.len());
-        self.dependencies
-            .extend(depends_on.iter().map(|on| (id.0, TaskId(*on))));
+        self.dependencies.extend(depends_on.iter().map(|on| (id.0, TaskId(*on))));
         self.plan.tasks.push(TaskPlan::plain(title, AgentId(0)));
         self
     }
@@ -141,11 +124,7 @@ impl Mission {
             reruns: 0,
             hidden: false,
         });
-        let others = self
-            .last()
-            .pipeline
-            .iter()
-            .filter(|stage| !matches!(stage, StagePlan::Checks(_)));
+        let others = self.last().pipeline.iter().filter(|stage| !matches!(stage, StagePlan::Checks(_)));
         let others: Vec<StagePlan> = others.cloned().collect();
         self.last().pipeline = [StagePlan::Checks(checks)].into_iter().chain(others).collect();
         self
@@ -165,10 +144,7 @@ impl Mission {
             judge_breaker: None,
             criteria: None,
             dimensions: vec![dimension("correctness", 75), dimension("style", 25)],
-            bar: Bar {
-                points: Points::whole(70),
-                origin: BarOrigin::Mission,
-            },
+            bar: Bar { points: Points::whole(70), origin: BarOrigin::Mission },
             reviewers: PanelSeats::Named(vec![AgentId(1), AgentId(2)]),
             independence: rules::mission::model::Independence::Identity,
             consensus: Consensus::Median,
@@ -216,14 +192,7 @@ impl Mission {
 
     /// Makes the plan with its edges.
     pub fn build(self) -> Arc<Plan> {
-        let Plan {
-            name,
-            agents,
-            tasks,
-            gates,
-            rules,
-            ..
-        } = self.plan;
+        let Plan { name, agents, tasks, gates, rules, .. } = self.plan;
         Arc::new(Plan::new(
             name,
             agents.to_vec(),
@@ -325,20 +294,16 @@ impl<'o> Scene<'o> {
     /// Every check failed before the work.
     fn look_before(&mut self) {
         let looked = self.plan.every_task_id();
-        let looked: Vec<TaskId> = looked
-            .filter(|id| self.state.task(*id).is_looked_at_before())
-            .collect();
+        let looked: Vec<TaskId> = looked.filter(|id| self.state.task(*id).is_looked_at_before()).collect();
         for task in looked {
-            let seen = items(self.plan.task(task))
-                .into_iter()
-                .map(|item| BaselineResult {
-                    key: item.key,
-                    before: BeforeWork::Red,
-                    reason: String::new(),
-                    never_ran: false,
-                    duration: Millis(100),
-                    lacks: Vec::new(),
-                });
+            let seen = items(self.plan.task(task)).into_iter().map(|item| BaselineResult {
+                key: item.key,
+                before: BeforeWork::Red,
+                reason: String::new(),
+                never_ran: false,
+                duration: Millis(100),
+                lacks: Vec::new(),
+            });
             let (on, checks) = (None, seen.collect());
             self.input(&Fact::JobEnded {
                 turn: self.state.current_turn(task),
@@ -406,26 +371,16 @@ impl<'o> Scene<'o> {
     /// The prompt of a fix or retry is ready; does nothing where none is asked for.
     pub fn prompted(&mut self, task: u32) {
         let current = self.state.current_turn(TaskId(task));
-        let turn = rules::domain::TurnId {
-            turn: current.turn + 1,
-            ..current
-        };
+        let turn = rules::domain::TurnId { turn: current.turn + 1, ..current };
         if self.state.waits_for_turn(turn) && self.state.must_note(turn.task) {
             self.input(&Fact::FilesNoted {
                 turn,
                 starts: 0,
                 shared: false,
-                result: Ok(FileRef {
-                    length: 2,
-                    digest: Digest::of(b"{}"),
-                }),
+                result: Ok(FileRef { length: 2, digest: Digest::of(b"{}") }),
             });
         }
-        self.input(&Fact::PromptReady(Prompt {
-            turn,
-            digest: None,
-            cues: 0,
-        }));
+        self.input(&Fact::PromptReady(Prompt { turn, digest: None, cues: 0 }));
     }
 
     /// A check of the task comes back.
@@ -446,20 +401,11 @@ impl<'o> Scene<'o> {
     /// The task's files were looked at; `None` is missing.
     pub fn scanned(&mut self, task: u32, path: &str, size: Option<u64>) -> &mut Self {
         let scan = self.state.task(TaskId(task)).jobs().next();
-        let file = FileFact {
-            path: path.to_owned(),
-            size,
-            digest: None,
-            obstacle: None,
-            stored: None,
-        };
+        let file = FileFact { path: path.to_owned(), size, digest: None, obstacle: None, stored: None };
         self.input(&Fact::JobEnded {
             turn: self.state.current_turn(TaskId(task)),
             job: scan.expect("it was asked for"),
-            end: JobEnd::Seen {
-                files: vec![file],
-                hollow: None,
-            },
+            end: JobEnd::Seen { files: vec![file], hollow: None },
         });
         self.settled(task)
     }
@@ -489,11 +435,7 @@ impl<'o> Scene<'o> {
         self.replied(
             task,
             seat,
-            Answer::Scores {
-                scores: dimensions,
-                findings: Vec::new(),
-                prior: Vec::new(),
-            },
+            Answer::Scores { scores: dimensions, findings: Vec::new(), prior: Vec::new() },
         )
     }
 
@@ -515,14 +457,8 @@ impl<'o> Scene<'o> {
         let id = TaskId(task);
         let points = rules::engine::prior_points(&self.state.plan, id, self.state.task(id)).len();
         if let Answer::Scores { prior, .. } | Answer::Evaluation { prior, .. } = &mut answer {
-            let answer = |point| PriorAnswer {
-                id: point,
-                addressed: Addressed::Yes,
-                note: String::new(),
-            };
-            *prior = (1..=u32::try_from(points).expect("tests find few"))
-                .map(answer)
-                .collect();
+            let answer = |point| PriorAnswer { id: point, addressed: Addressed::Yes, note: String::new() };
+            *prior = (1..=u32::try_from(points).expect("tests find few")).map(answer).collect();
         }
         self.input(&Fact::AskReplied(AskReply {
             id: asked.id,
@@ -531,11 +467,7 @@ impl<'o> Scene<'o> {
             reply: ReplyRef {
                 reply: file(),
                 model: Some("judge-1".to_owned()),
-                usage: Usage {
-                    input_tokens: Some(1000),
-                    output_tokens: Some(50),
-                    cost: None,
-                },
+                usage: Usage { input_tokens: Some(1000), output_tokens: Some(50), cost: None },
                 tools: None,
                 judgement: None,
             },
@@ -607,10 +539,7 @@ pub fn run_started() -> RunStarted {
 
 /// A file that nobody opens.
 pub fn file() -> FileRef {
-    FileRef {
-        length: 7,
-        digest: Digest::of(b"content"),
-    }
+    FileRef { length: 7, digest: Digest::of(b"content") }
 }
 
 /// One run that has everything a reader can meet: clean, reworked, below the bar, unreviewed, failed, skipped, parked,
@@ -625,10 +554,7 @@ pub fn eventful() -> Mission {
         .task("write the manual\n\u{1b}[31mquickly", &[])
         .task("translate", &[])
         .unreviewed()
-        .task(
-            "benchmark on a machine with a rather long name that will not fit",
-            &[],
-        )
+        .task("benchmark on a machine with a rather long name that will not fit", &[])
         .unreviewed()
         .attempts(1)
         .task("publish numbers", &[4])
@@ -662,9 +588,6 @@ pub fn play_eventful(scene: &mut Scene<'_>) {
         scene.unreachable(6, 1, FailureClass::ProviderAuth);
     }
     scene.after(60).heartbeat();
-    scene
-        .after(7)
-        .works(2)
-        .evaluated(2, 55, "better, but step 3 is wrong");
+    scene.after(7).works(2).evaluated(2, 55, "better, but step 3 is wrong");
     scene.advance();
 }

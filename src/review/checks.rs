@@ -47,13 +47,7 @@ pub fn command_result(check: &Check, outcome: &CommandOutcome) -> CheckResult {
             };
             exit_result(name, command, outcome)
         }
-        Check::Metric {
-            name,
-            command,
-            min,
-            max,
-            ..
-        } => {
+        Check::Metric { name, command, min, max, .. } => {
             let what = format!("metric {name} `{}`", first_line(command.trim()));
             match failure(&what, command, outcome) {
                 Some(why) => CheckResult::new(false, why, outcome.duration),
@@ -190,11 +184,7 @@ mod tests {
     use super::*;
 
     fn ended(code: i32, output: &str) -> CommandOutcome {
-        CommandOutcome {
-            code: Some(code),
-            output: output.to_owned(),
-            ..CommandOutcome::default()
-        }
+        CommandOutcome { code: Some(code), output: output.to_owned(), ..CommandOutcome::default() }
     }
 
     fn test() -> Check {
@@ -228,38 +218,23 @@ mod tests {
         let failed = command_result(&test(), &ended(7, "2 tests failed"));
         assert!(!failed.passed);
         assert_eq!(failed.message, "test `cargo test` exited 7\n2 tests failed");
-        let timed_out = CommandOutcome {
-            timed_out: true,
-            ..ended(0, "")
-        };
+        let timed_out = CommandOutcome { timed_out: true, ..ended(0, "") };
         assert!(!command_result(&test(), &timed_out).passed);
-        let killed = CommandOutcome {
-            signal: Some(9),
-            ..CommandOutcome::default()
-        };
+        let killed = CommandOutcome { signal: Some(9), ..CommandOutcome::default() };
         assert!(!command_result(&test(), &killed).passed);
-        let missing = CommandOutcome {
-            not_started: Some("no bash".into()),
-            ..CommandOutcome::default()
-        };
+        let missing = CommandOutcome { not_started: Some("no bash".into()), ..CommandOutcome::default() };
         assert!(!command_result(&test(), &missing).passed);
     }
 
     #[test]
     fn a_lost_output_never_passes() {
-        let lost = |code| CommandOutcome {
-            output_lost: Some("the folder is gone".into()),
-            ..ended(code, "")
-        };
+        let lost =
+            |code| CommandOutcome { output_lost: Some("the folder is gone".into()), ..ended(code, "") };
         for check in [test(), metric(None, None)] {
             for code in [0, 1] {
                 let result = command_result(&check, &lost(code));
                 assert!(!result.passed);
-                assert!(
-                    result.message.contains("the folder is gone"),
-                    "{}",
-                    result.message
-                );
+                assert!(result.message.contains("the folder is gone"), "{}", result.message);
             }
         }
     }
@@ -288,11 +263,7 @@ mod tests {
             (Some(80), None, 1, "95", false),
         ] {
             let result = command_result(&metric(min, max), &ended(code, output));
-            assert_eq!(
-                result.passed, passed,
-                "{output:?} exit {code}: {}",
-                result.message
-            );
+            assert_eq!(result.passed, passed, "{output:?} exit {code}: {}", result.message);
         }
     }
 
@@ -305,21 +276,9 @@ mod tests {
             files_result(folder.path(), &paths, min, contains)
         };
         assert!(check(&["a.md", "*.md"], Some(5), Some("ell")).passed);
-        assert!(
-            check(&["a.md", "b.md"], None, None)
-                .message
-                .contains("b.md does not exist")
-        );
-        assert!(
-            check(&["*.rs"], None, None)
-                .message
-                .contains("*.rs matches no file")
-        );
+        assert!(check(&["a.md", "b.md"], None, None).message.contains("b.md does not exist"));
+        assert!(check(&["*.rs"], None, None).message.contains("*.rs matches no file"));
         assert!(check(&["a.md"], Some(6), None).message.contains("fewer than 6"));
-        assert!(
-            check(&["a.md"], None, Some("bye"))
-                .message
-                .contains("does not contain 'bye'")
-        );
+        assert!(check(&["a.md"], None, Some("bye")).message.contains("does not contain 'bye'"));
     }
 }

@@ -31,10 +31,7 @@ pub fn scan<'a>(workspace: &Path, patterns: impl IntoIterator<Item = &'a str>) -
     for pattern in patterns {
         let paths = expand(workspace, pattern);
         if paths.is_empty() && !facts.iter().any(|fact| fact.path == pattern) {
-            facts.push(FileFact {
-                path: pattern.to_owned(),
-                ..FileFact::default()
-            });
+            facts.push(FileFact { path: pattern.to_owned(), ..FileFact::default() });
         }
         for path in paths {
             if !facts.iter().any(|fact| fact.path == path) {
@@ -50,10 +47,8 @@ pub fn expand(workspace: &Path, pattern: &str) -> Vec<String> {
     if !pattern.contains(['*', '?', '[', '{']) || open_beneath(workspace, pattern).is_ok() {
         return vec![pattern.to_owned()];
     }
-    let readings: GlobSet = readings(pattern)
-        .collect::<Result<Vec<_>, _>>()
-        .and_then(GlobSet::new)
-        .unwrap_or_default();
+    let readings: GlobSet =
+        readings(pattern).collect::<Result<Vec<_>, _>>().and_then(GlobSet::new).unwrap_or_default();
     let mut found = Vec::new();
     walk(workspace, Path::new(""), &readings, DEEPEST, &mut found);
     found.sort();
@@ -83,12 +78,7 @@ fn walk(root: &Path, below: &Path, matcher: &GlobSet, depth: usize, found: &mut 
 /// Looks at one path. Blocks.
 pub fn look(workspace: &Path, path: String) -> FileFact {
     match open_beneath(workspace, &path).and_then(|file| hash(file, MOST_HASHED)) {
-        Ok((size, digest)) => FileFact {
-            path,
-            size: Some(size),
-            digest,
-            ..FileFact::default()
-        },
+        Ok((size, digest)) => FileFact { path, size: Some(size), digest, ..FileFact::default() },
         Err(error) => FileFact {
             obstacle: obstacle(workspace, &path, &error).map(String::into_boxed_str),
             path,
@@ -106,11 +96,7 @@ pub fn obstacle(workspace: &Path, path: &str, error: &io::Error) -> Option<Strin
             Some("it is a link that leads to no file of the workspace".to_owned())
         }
         // What the system says, without its number.
-        Ok(_) | Err(_) => error
-            .to_string()
-            .split(" (os error")
-            .next()
-            .map(str::to_lowercase),
+        Ok(_) | Err(_) => error.to_string().split(" (os error").next().map(str::to_lowercase),
     }
 }
 
@@ -122,11 +108,7 @@ fn hash(file: File, most: u64) -> io::Result<(u64, Option<Digest>)> {
     }
     let (read, digest) = digest(&file, most)?;
     // What was not read to its end states its size itself.
-    let size = if digest.is_some() {
-        read
-    } else {
-        file.metadata()?.len().max(read)
-    };
+    let size = if digest.is_some() { read } else { file.metadata()?.len().max(read) };
     Ok((size, digest))
 }
 
@@ -160,20 +142,13 @@ pub fn open_beneath(workspace: &Path, path: &str) -> io::Result<File> {
     let root = fs::canonicalize(workspace)?;
     let real: PathBuf = fs::canonicalize(root.join(path))?;
     if !real.starts_with(&root) {
-        return Err(io::Error::new(
-            io::ErrorKind::NotFound,
-            "it lies outside of the workspace",
-        ));
+        return Err(io::Error::new(io::ErrorKind::NotFound, "it lies outside of the workspace"));
     }
     // Resolved already: what is a link now was put there in between.
     let file = open_as_named(&real)?;
     let found = file.metadata()?;
     if !found.is_file() {
-        let what = if found.is_dir() {
-            "it is a folder"
-        } else {
-            "it is not a regular file"
-        };
+        let what = if found.is_dir() { "it is a folder" } else { "it is not a regular file" };
         return Err(io::Error::new(io::ErrorKind::NotFound, what));
     }
     Ok(file)
@@ -235,22 +210,14 @@ mod tests {
         let root = folder.path();
         fs::create_dir_all(root.join("src/deep")).unwrap();
         fs::create_dir(root.join(".git")).unwrap();
-        for (path, text) in [
-            ("src/a.rs", "a"),
-            ("src/deep/b.rs", "bb"),
-            ("empty", ""),
-            (".git/c.rs", "c"),
-        ] {
+        for (path, text) in [("src/a.rs", "a"), ("src/deep/b.rs", "bb"), ("empty", ""), (".git/c.rs", "c")] {
             fs::write(root.join(path), text).unwrap();
         }
         folder
     }
 
     fn seen(root: &Path, patterns: &[&str]) -> Vec<(String, Option<u64>)> {
-        scan(root, patterns.iter().copied())
-            .into_iter()
-            .map(|fact| (fact.path, fact.size))
-            .collect()
+        scan(root, patterns.iter().copied()).into_iter().map(|fact| (fact.path, fact.size)).collect()
     }
 
     #[test]
@@ -266,14 +233,8 @@ mod tests {
                 ("src/deep/b.rs".to_owned(), Some(2)),
             ]
         );
-        assert_eq!(
-            seen(folder.path(), &["src/*.rs"]),
-            [("src/a.rs".to_owned(), Some(1))]
-        );
-        assert_eq!(
-            seen(folder.path(), &["*.nothing"]),
-            [("*.nothing".to_owned(), None)]
-        );
+        assert_eq!(seen(folder.path(), &["src/*.rs"]), [("src/a.rs".to_owned(), Some(1))]);
+        assert_eq!(seen(folder.path(), &["*.nothing"]), [("*.nothing".to_owned(), None)]);
     }
 
     #[test]
@@ -283,11 +244,7 @@ mod tests {
         fs::write(&path, "1234").unwrap();
         let open = || File::open(&path).unwrap();
         assert_eq!(hash(open(), 4).unwrap(), (4, Some(Digest::of(b"1234"))));
-        assert_eq!(
-            hash(open(), 3).unwrap(),
-            (4, None),
-            "it is too large from the start"
-        );
+        assert_eq!(hash(open(), 3).unwrap(), (4, None), "it is too large from the start");
         // A system's file states no size and has one all the same, as one that grows between the look and the read.
         let grown = File::open("/proc/self/status").unwrap();
         assert_eq!(grown.metadata().unwrap().len(), 0);
@@ -323,16 +280,8 @@ mod tests {
         let outside = tempfile::NamedTempFile::new().unwrap();
         std::os::unix::fs::symlink(outside.path(), folder.path().join("link")).unwrap();
         std::os::unix::fs::symlink("src/a.rs", folder.path().join("inside")).unwrap();
-        rustix::fs::mkfifoat(
-            rustix::fs::CWD,
-            folder.path().join("fifo"),
-            Mode::RUSR | Mode::WUSR,
-        )
-        .unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, folder.path().join("fifo"), Mode::RUSR | Mode::WUSR).unwrap();
         let seen = seen(folder.path(), &["link", "fifo", "../x", "inside"]);
-        assert_eq!(
-            seen.iter().map(|(_, size)| *size).collect::<Vec<_>>(),
-            [None, None, None, Some(1)]
-        );
+        assert_eq!(seen.iter().map(|(_, size)| *size).collect::<Vec<_>>(), [None, None, None, Some(1)]);
     }
 }

@@ -35,12 +35,7 @@ pub fn look_at(workspace: &Path, paths: &[String]) -> Result<Vec<FileFacts>, Fac
 
 fn look(workspace: &Path, path: &str) -> Result<Option<FileFacts>, FactsError> {
     let fault = |error: io::Error| FactsError::Unreadable(path.to_owned(), error);
-    let fact = |content| {
-        Some(FileFacts {
-            path: path.to_owned(),
-            content,
-        })
-    };
+    let fact = |content| Some(FileFacts { path: path.to_owned(), content });
     if !is_inside(path) {
         return Ok(None);
     }
@@ -128,9 +123,7 @@ mod tests {
         assert_eq!(text("a.md").unwrap().text, "häh");
         assert_eq!(text("in").unwrap().text, "häh");
         assert_eq!(
-            seen(root, "image")
-                .flatten()
-                .map(|content| (content.bytes, content.text)),
+            seen(root, "image").flatten().map(|content| (content.bytes, content.text)),
             Some((3, None))
         );
         for absent in ["gone.md", "a.md/below", "folder/gone", &"x".repeat(300)] {
@@ -139,29 +132,14 @@ mod tests {
         for unknown in ["folder", "out", "../x", "/etc/passwd", "folder/../a.md"] {
             assert_eq!(seen(root, unknown), None, "{unknown}");
         }
-        assert!(
-            look_at(&root.join("gone"), &["a.md".to_owned()]).is_err(),
-            "no workspace, no facts"
-        );
+        assert!(look_at(&root.join("gone"), &["a.md".to_owned()]).is_err(), "no workspace, no facts");
     }
 
     #[test]
     fn a_text_that_is_cut_is_a_text() {
         let read = |bytes: &[u8], most| read_text(bytes, most).unwrap();
-        assert_eq!(
-            read("aä".as_bytes(), 3).unwrap(),
-            Text {
-                text: "aä".into(),
-                whole: true
-            }
-        );
-        assert_eq!(
-            read("aä".as_bytes(), 2).unwrap(),
-            Text {
-                text: "a".into(),
-                whole: false
-            }
-        );
+        assert_eq!(read("aä".as_bytes(), 3).unwrap(), Text { text: "aä".into(), whole: true });
+        assert_eq!(read("aä".as_bytes(), 2).unwrap(), Text { text: "a".into(), whole: false });
         assert_eq!(read(&[b'a', 0xff, b'b'], 2), None);
     }
 }

@@ -27,10 +27,7 @@ pub struct TextExcerpt {
 impl TextExcerpt {
     /// A text that is all there.
     pub fn whole(text: impl Into<String>) -> Self {
-        Self {
-            head: text.into(),
-            ..Self::default()
-        }
+        Self { head: text.into(), ..Self::default() }
     }
 
     /// Whether there is nothing to read.
@@ -56,9 +53,8 @@ pub fn fence_excerpt(label: &str, text: &TextExcerpt, max_chars: usize) -> Strin
     }
     fenced.push_str(&format!("</{UNTRUSTED_TAG}>\n"));
     if cut > 0 {
-        fenced.push_str(&format!(
-            "(The text above was cut: {cut} characters of its middle are not shown.)\n"
-        ));
+        fenced
+            .push_str(&format!("(The text above was cut: {cut} characters of its middle are not shown.)\n"));
     }
     fenced
 }
@@ -110,18 +106,9 @@ fn defuse(text: &str) -> String {
 
 /// Whether the text after a bracket reads as our tag's name, closing or not, in any case and dress.
 fn names_tag(after: &str) -> bool {
-    let mut letters = after
-        .char_indices()
-        .filter(|(_, c)| !is_filler(*c))
-        .skip_while(|(_, c)| is_slash(*c));
-    let close = letters
-        .clone()
-        .next()
-        .is_some_and(|(at, _)| after[..at].chars().count() <= MAX_GAP);
-    close
-        && UNTRUSTED_TAG
-            .chars()
-            .all(|wanted| letters.next().is_some_and(|(_, c)| resembles(c, wanted)))
+    let mut letters = after.char_indices().filter(|(_, c)| !is_filler(*c)).skip_while(|(_, c)| is_slash(*c));
+    let close = letters.clone().next().is_some_and(|(at, _)| after[..at].chars().count() <= MAX_GAP);
+    close && UNTRUSTED_TAG.chars().all(|wanted| letters.next().is_some_and(|(_, c)| resembles(c, wanted)))
 }
 
 fn is_bracket(c: char) -> bool {
@@ -140,10 +127,7 @@ fn is_bracket(c: char) -> bool {
 }
 
 fn is_slash(c: char) -> bool {
-    matches!(
-        c,
-        '/' | '\\' | '\u{ff0f}' | '\u{2044}' | '\u{2215}' | '\u{29f8}' | '\u{2571}'
-    )
+    matches!(c, '/' | '\\' | '\u{ff0f}' | '\u{2044}' | '\u{2215}' | '\u{29f8}' | '\u{2571}')
 }
 
 /// Characters that leave a word readable: spaces, invisible ones, marks set over letters.
@@ -172,11 +156,7 @@ fn is_unseen(c: char) -> bool {
 /// A label on one line that cannot end its own attribute.
 fn clean_label(label: &str) -> String {
     let plain = |c: char| {
-        if c.is_control() || is_unseen(c) || is_bracket(c) || matches!(c, '"' | '>') {
-            '?'
-        } else {
-            c
-        }
+        if c.is_control() || is_unseen(c) || is_bracket(c) || matches!(c, '"' | '>') { '?' } else { c }
     };
     label.chars().take(MAX_LABEL).map(plain).collect()
 }
@@ -227,21 +207,13 @@ mod tests {
 
     #[test]
     fn unseen_characters_are_shown() {
-        assert_eq!(
-            inside("a\u{202e}b\u{1b}[0mc\u{e0041}d"),
-            "a\u{fffd}b\u{fffd}[0mc\u{fffd}d"
-        );
+        assert_eq!(inside("a\u{202e}b\u{1b}[0mc\u{e0041}d"), "a\u{fffd}b\u{fffd}[0mc\u{fffd}d");
         // A text can be spelled in tags, in variation selectors and in what nobody has given a meaning yet.
         for unseen in
             "\u{e0001}\u{e0080}\u{e0100}\u{e01ef}\u{e0fff}\u{fe00}\u{200b}\u{2063}\u{3164}\u{34f}\u{feff}"
                 .chars()
         {
-            assert_eq!(
-                inside(&format!("a{unseen}b")),
-                "a\u{fffd}b",
-                "{}",
-                unseen.escape_unicode()
-            );
+            assert_eq!(inside(&format!("a{unseen}b")), "a\u{fffd}b", "{}", unseen.escape_unicode());
         }
         assert_eq!(inside("\u{2764}\u{fe0f}"), "\u{2764}\u{fe0f}");
     }
@@ -257,10 +229,7 @@ mod tests {
         </untrusted>
         (The text above was cut: 10 characters of its middle are not shown.)
         "#);
-        assert_eq!(
-            fence("log", "ééé", 3),
-            "<untrusted label=\"log\">\nééé\n</untrusted>\n"
-        );
+        assert_eq!(fence("log", "ééé", 3), "<untrusted label=\"log\">\nééé\n</untrusted>\n");
     }
 
     #[test]
@@ -280,11 +249,7 @@ mod tests {
 
     #[test]
     fn a_middle_that_was_never_read_counts_as_cut() {
-        let excerpt = TextExcerpt {
-            head: "a".repeat(100),
-            missing: 1000,
-            tail: "z".repeat(100),
-        };
+        let excerpt = TextExcerpt { head: "a".repeat(100), missing: 1000, tail: "z".repeat(100) };
         let fenced = fence_excerpt("x", &excerpt, 40);
         assert!(
             fenced.contains(&format!(

@@ -77,11 +77,7 @@ pub struct Stamp(u64, (i64, i64), (i64, i64));
 impl Stamp {
     /// The stamp of a file.
     pub fn of(found: &Metadata) -> Self {
-        Self(
-            found.ino(),
-            (found.mtime(), found.mtime_nsec()),
-            (found.ctime(), found.ctime_nsec()),
-        )
+        Self(found.ino(), (found.mtime(), found.mtime_nsec()), (found.ctime(), found.ctime_nsec()))
     }
 }
 
@@ -136,13 +132,7 @@ impl KnownFiles {
     /// The file at this path, if it holds what it held.
     fn still(&self, path: &Path, found: &Metadata) -> Option<&PathState> {
         let known = self.marks.get(&*path.to_string_lossy())?;
-        let PathState::File {
-            size,
-            digest: Some(_),
-            stamp,
-            executable,
-        } = known
-        else {
+        let PathState::File { size, digest: Some(_), stamp, executable } = known else {
             return None;
         };
         let (seconds, nanos) = stamp.2;
@@ -187,13 +177,8 @@ pub fn look_again(
     never: &Path,
     known: &KnownFiles,
 ) -> Result<KnownFiles, Vec<String>> {
-    let now = std::time::SystemTime::now()
-        .duration_since(std::time::UNIX_EPOCH)
-        .unwrap_or_default();
-    let taken = (
-        i64::try_from(now.as_secs()).unwrap_or(i64::MAX),
-        i64::from(now.subsec_nanos()),
-    );
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    let taken = (i64::try_from(now.as_secs()).unwrap_or(i64::MAX), i64::from(now.subsec_nanos()));
     let mut look = FileScan::new(never, known);
     for path in files {
         if let Some(found) = look.if_there(path, fs::symlink_metadata(path)) {
@@ -213,9 +198,7 @@ pub fn changed_paths<'m>(
     after: &'m FileMarks,
     root: &'m Path,
 ) -> impl Iterator<Item = (&'m str, String)> {
-    let paths = before
-        .keys()
-        .chain(after.keys().filter(|path| !before.contains_key(*path)));
+    let paths = before.keys().chain(after.keys().filter(|path| !before.contains_key(*path)));
     paths.filter_map(move |path| {
         let what = match (before.get(path), after.get(path)) {
             (Some(old), Some(new)) if same(old, new) => match is_executable_now(old, new) {
@@ -235,15 +218,11 @@ pub fn changed_paths<'m>(
 /// Whether a file came to be executable, or is it no more; `None` where that is as it was, or unknown.
 fn is_executable_now(old: &PathState, new: &PathState) -> Option<bool> {
     match (old, new) {
-        (
-            PathState::File {
-                executable: Some(was),
-                ..
-            },
-            PathState::File {
-                executable: Some(is), ..
-            },
-        ) if was != is => Some(*is),
+        (PathState::File { executable: Some(was), .. }, PathState::File { executable: Some(is), .. })
+            if was != is =>
+        {
+            Some(*is)
+        }
         _ => None,
     }
 }
@@ -290,24 +269,10 @@ pub fn difference(before: &FileMarks, after: &FileMarks) -> FileDifference {
 /// Whether the same stands there. Where one of the two was not read, what the system says about the file decides.
 fn same(old: &PathState, new: &PathState) -> bool {
     match (old, new) {
-        (
-            PathState::File {
-                digest: Some(old), ..
-            },
-            PathState::File {
-                digest: Some(new), ..
-            },
-        ) => old == new,
-        (
-            PathState::File {
-                size: old,
-                stamp: was,
-                ..
-            },
-            PathState::File {
-                size: new, stamp: is, ..
-            },
-        ) => (old, was) == (new, is),
+        (PathState::File { digest: Some(old), .. }, PathState::File { digest: Some(new), .. }) => old == new,
+        (PathState::File { size: old, stamp: was, .. }, PathState::File { size: new, stamp: is, .. }) => {
+            (old, was) == (new, is)
+        }
         _ => old == new,
     }
 }
@@ -348,9 +313,7 @@ impl Guarded {
 
     /// Whether any of them names this absolute path, or a folder that it lies in.
     pub fn holds(&self, path: &Path) -> bool {
-        self.0
-            .iter()
-            .any(|(root, globs)| path.strip_prefix(root).is_ok_and(|inner| globs.is_match(inner)))
+        self.0.iter().any(|(root, globs)| path.strip_prefix(root).is_ok_and(|inner| globs.is_match(inner)))
     }
 }
 
@@ -385,25 +348,15 @@ impl ScopePatterns {
                     globs.add(glob.map_err(|error| PatternError::One(pattern.clone(), error))?);
                 }
             }
-            let depth = if parts.iter().any(|part| part.contains("**")) {
-                DEEPEST
-            } else {
-                parts.len()
-            };
+            let depth = if parts.iter().any(|part| part.contains("**")) { DEEPEST } else { parts.len() };
             deepest = deepest.max(depth);
-            let plain = parts
-                .iter()
-                .take_while(|part| !part.contains(['*', '?', '[', '{', '\\']));
+            let plain = parts.iter().take_while(|part| !part.contains(['*', '?', '[', '{', '\\']));
             beginnings.push(plain.collect::<PathBuf>());
         }
         beginnings.sort();
         beginnings.dedup_by(|later, earlier| later.starts_with(&*earlier));
         let globs = globs.build()?;
-        Ok(Self {
-            globs,
-            deepest,
-            beginnings,
-        })
+        Ok(Self { globs, deepest, beginnings })
     }
 }
 
@@ -434,11 +387,7 @@ impl<'k> FileScan<'k> {
     }
 
     fn finish(self) -> Result<FileMarks, Vec<String>> {
-        if self.unknown.is_empty() {
-            Ok(self.marks)
-        } else {
-            Err(self.unknown)
-        }
+        if self.unknown.is_empty() { Ok(self.marks) } else { Err(self.unknown) }
     }
 
     fn scope(&mut self, scope: &Scope) {
@@ -467,9 +416,8 @@ impl<'k> FileScan<'k> {
             path.push(part);
             if fs::symlink_metadata(&path).is_ok_and(|found| found.is_symlink()) {
                 let name = path.strip_prefix(root).unwrap_or(&path).display();
-                self.unknown.push(format!(
-                    "{name} is a link, and links are not followed: name what it leads to"
-                ));
+                self.unknown
+                    .push(format!("{name} is a link, and links are not followed: name what it leads to"));
                 return true;
             }
         }
@@ -571,8 +519,7 @@ impl<'k> FileScan<'k> {
     fn if_there<T>(&mut self, path: &Path, found: io::Result<T>) -> Option<T> {
         let found = found.map_err(|error| {
             if !is_gone(&error) {
-                self.unknown
-                    .push(format!("cannot read {}: {error}", path.display()));
+                self.unknown.push(format!("cannot read {}: {error}", path.display()));
             }
         });
         found.ok()
@@ -580,10 +527,7 @@ impl<'k> FileScan<'k> {
 }
 
 fn is_gone(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-    )
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 #[cfg(test)]

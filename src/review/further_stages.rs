@@ -54,14 +54,8 @@ fn show_work(user: &mut String, work: &ReviewedWork) -> &'static str {
 
 /// A key of a finding, and the words that it may hold.
 type FindingKind = (&'static str, &'static [&'static str]);
-const SURFACE: FindingKind = (
-    "surface",
-    &["correctness", "security", "requirements", "grounding"],
-);
-const CATEGORY: FindingKind = (
-    "category",
-    &["requirements_mismatch", "missing_element", "visual_defect"],
-);
+const SURFACE: FindingKind = ("surface", &["correctness", "security", "requirements", "grounding"]);
+const CATEGORY: FindingKind = ("category", &["requirements_mismatch", "missing_element", "visual_defect"]);
 
 /// Asks for a report of findings of this kind; `clean` is what holds of one that has none.
 fn ask_for_report(user: &mut String, answers: &str, (key, words): FindingKind, evidence: &str, clean: &str) {
@@ -107,15 +101,8 @@ pub fn vision(
     if !expected.is_empty() {
         user.push_str("# What must be seen\n\n");
         for (n, expected) in (1..).zip(expected) {
-            let color = expected
-                .color
-                .map_or_else(String::new, |color| format!(", in {color}"));
-            append_line!(
-                user,
-                "{n}. [{}] {}{color}",
-                expected.severity.as_str(),
-                expected.words()
-            );
+            let color = expected.color.map_or_else(String::new, |color| format!(", in {color}"));
+            append_line!(user, "{n}. [{}] {}{color}", expected.severity.as_str(), expected.words());
         }
         user.push('\n');
     }
@@ -166,11 +153,7 @@ pub fn schema(step: StageKey, asks_for_answers: bool) -> Value {
         Stage::Vision => report(CATEGORY),
         _ => {
             let findings = findings_schema(&[]);
-            let parts = [
-                ("findings", findings),
-                ("reason", text_schema()),
-                ("verdict", verdict),
-            ];
+            let parts = [("findings", findings), ("reason", text_schema()), ("verdict", verdict)];
             reply_schema(parts, asks_for_answers)
         }
     }
@@ -228,13 +211,7 @@ pub fn command_opinion(command: &str, outcome: &CommandOutcome) -> Result<Answer
         return Err(CommandFault::Killed(what, outcome.signal.unwrap_or_default()));
     };
     if let Some(why) = shell_failure(code) {
-        let said = outcome
-            .output
-            .trim()
-            .lines()
-            .last()
-            .unwrap_or_default()
-            .to_owned();
+        let said = outcome.output.trim().lines().last().unwrap_or_default().to_owned();
         return Err(CommandFault::Shell(what, exited(command, code), why, said));
     }
     let printed = outcome.output.trim();
@@ -264,10 +241,7 @@ mod tests {
 
     fn asked(with: impl Fn(&ReviewedWork<'_>) -> JudgePrompt) -> String {
         let output = TextExcerpt::whole(EVIL);
-        let prior = Prior {
-            points: vec![Finding::new(Severity::High, EVIL)],
-            ..Prior::default()
-        };
+        let prior = Prior { points: vec![Finding::new(Severity::High, EVIL)], ..Prior::default() };
         let work = ReviewedWork {
             title: "Write it",
             description: Some("a text"),
@@ -309,10 +283,7 @@ mod tests {
             digest: rules::domain::Digest::of(b"x"),
             bytes: vec![1, 2, 3],
         };
-        let expected = Expected {
-            description: Some("a blue header".into()),
-            ..Expected::default()
-        };
+        let expected = Expected { description: Some("a blue header".into()), ..Expected::default() };
         insta::assert_snapshot!(asked(|work| vision(
             work,
             std::slice::from_ref(&expected),
@@ -322,11 +293,7 @@ mod tests {
     }
 
     fn ended(code: Option<i32>, output: &str) -> CommandOutcome {
-        CommandOutcome {
-            code,
-            output: output.to_owned(),
-            ..CommandOutcome::default()
-        }
+        CommandOutcome { code, output: output.to_owned(), ..CommandOutcome::default() }
     }
 
     #[test]
@@ -337,10 +304,7 @@ mod tests {
             Err(why) => Err(why.to_string()),
         };
         let passed = opinion(&ended(Some(0), "fine")).unwrap();
-        assert_eq!(
-            (passed.verdict, passed.findings.len()),
-            (DeclaredVerdict::Pass, 0)
-        );
+        assert_eq!((passed.verdict, passed.findings.len()), (DeclaredVerdict::Pass, 0));
         let failed = opinion(&ended(Some(2), " 3 errors\n")).unwrap();
         assert_eq!(
             (failed.verdict, &*failed.reason, &*failed.findings[0].description),
@@ -348,41 +312,21 @@ mod tests {
         );
         assert!(opinion(&ended(Some(1), "")).unwrap().findings.is_empty());
         let faults = [
-            CommandOutcome {
-                timed_out: true,
-                ..ended(Some(0), "")
-            },
-            CommandOutcome {
-                signal: Some(9),
-                ..ended(None, "")
-            },
-            CommandOutcome {
-                not_started: Some("no bash".to_owned()),
-                ..ended(None, "")
-            },
-            CommandOutcome {
-                output_lost: Some("the disk is full".to_owned()),
-                ..ended(Some(0), "")
-            },
+            CommandOutcome { timed_out: true, ..ended(Some(0), "") },
+            CommandOutcome { signal: Some(9), ..ended(None, "") },
+            CommandOutcome { not_started: Some("no bash".to_owned()), ..ended(None, "") },
+            CommandOutcome { output_lost: Some("the disk is full".to_owned()), ..ended(Some(0), "") },
         ];
         for fault in faults {
             opinion(&fault).unwrap_err();
         }
         // What a shell says of commands that could not run: no bash, no linter, no memory.
-        for (code, why) in [
-            (126, "cannot be executed"),
-            (127, "not found"),
-            (137, "killed by signal 9"),
-        ] {
+        for (code, why) in [(126, "cannot be executed"), (127, "not found"), (137, "killed by signal 9")] {
             let fault = opinion(&ended(Some(code), "more\nlint: gone")).unwrap_err();
             assert!(fault.contains(why) && fault.contains("lint: gone"), "{fault}");
         }
         for code in [3, 125, 128, 255] {
-            assert_eq!(
-                opinion(&ended(Some(code), "")).unwrap().verdict,
-                DeclaredVerdict::Fail,
-                "{code}"
-            );
+            assert_eq!(opinion(&ended(Some(code), "")).unwrap().verdict, DeclaredVerdict::Fail, "{code}");
         }
     }
 }

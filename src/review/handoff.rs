@@ -109,10 +109,7 @@ impl<'a> Handoff<'a> {
     pub fn new(content: HandoffContent<'a>) -> Result<Self, OwnWork> {
         let own = content.from.iter().find(|author| author.agent == content.to);
         if let Some(own) = own {
-            return Err(OwnWork {
-                agent: own.agent.clone(),
-                task: own.task.clone(),
-            });
+            return Err(OwnWork { agent: own.agent.clone(), task: own.task.clone() });
         }
         let artifacts = content.artifacts.iter().map(|file| HandoffArtifact {
             path: &file.path,
@@ -156,10 +153,8 @@ impl<'a> Handoff<'a> {
 fn questions(acceptance: AcceptanceCriteria<'_>) -> Vec<ProbeQuestion<'_>> {
     let each = (1..).zip(acceptance.criteria);
     let each = each.map(|(criterion, probe)| ProbeQuestion { criterion, probe });
-    let cut = acceptance.cut.iter().map(|probe| ProbeQuestion {
-        criterion: probe.criterion,
-        probe: &probe.probe,
-    });
+    let cut =
+        acceptance.cut.iter().map(|probe| ProbeQuestion { criterion: probe.criterion, probe: &probe.probe });
     match acceptance.cut {
         [] => each.collect(),
         _ => cut.collect(),
@@ -172,12 +167,7 @@ mod tests {
     use rules::domain::{Digest, Probe};
 
     fn handed(to: &str, cut: &[Probe]) -> Result<Vec<u8>, OwnWork> {
-        let author = Author {
-            task: "write".to_owned(),
-            agent: "writer".to_owned(),
-            attempt: 2,
-            model: None,
-        };
+        let author = Author { task: "write".to_owned(), agent: "writer".to_owned(), attempt: 2, model: None };
         let file = FileFact {
             path: "guide.md".to_owned(),
             size: Some(3),
@@ -193,10 +183,7 @@ mod tests {
             to,
             output: &TextExcerpt::whole("done"),
             artifacts: &[file],
-            acceptance: AcceptanceCriteria {
-                criteria: &["it is short".into()],
-                cut,
-            },
+            acceptance: AcceptanceCriteria { criteria: &["it is short".into()], cut },
             rubric: &rubric,
             at: Timestamp(0),
         })
@@ -212,19 +199,14 @@ mod tests {
         let digest = Digest::of(b"abc").to_string();
         assert_eq!(record["artifacts"][0]["sha256"], digest);
         let each = serde_json::json!([{"criterion": 1, "probe": "it is short"}]);
-        assert_eq!(
-            record["probes"], each,
-            "without anybody who cuts it, a criterion is a probe"
-        );
+        assert_eq!(record["probes"], each, "without anybody who cuts it, a criterion is a probe");
         assert_eq!(record["rubric"][0]["name"], "correctness");
     }
 
     #[test]
     fn the_questions_that_an_agent_made_stand_beside_the_criteria() {
-        let cut = ["Is it one page?", "Is it in one file?"].map(|text| Probe {
-            criterion: 1,
-            probe: text.to_owned(),
-        });
+        let cut = ["Is it one page?", "Is it in one file?"]
+            .map(|text| Probe { criterion: 1, probe: text.to_owned() });
         let record: serde_json::Value = serde_json::from_slice(&handed("editor", &cut).unwrap()).unwrap();
         assert_eq!(record["acceptance"], serde_json::json!(["it is short"]));
         assert_eq!(record["probes"][1]["probe"], "Is it in one file?");
@@ -234,9 +216,6 @@ mod tests {
     #[test]
     fn nothing_is_handed_over_to_its_author() {
         let refused = handed("writer", &[]).unwrap_err();
-        assert_eq!(
-            (refused.agent.as_str(), refused.task.as_str()),
-            ("writer", "write")
-        );
+        assert_eq!((refused.agent.as_str(), refused.task.as_str()), ("writer", "write"));
     }
 }

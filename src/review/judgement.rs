@@ -47,19 +47,13 @@ pub struct Content {
 impl Content {
     /// Describes a text in memory.
     pub fn of(text: &str) -> Self {
-        Self {
-            bytes: text.len() as u64,
-            digest: Digest::of(text.as_bytes()),
-        }
+        Self { bytes: text.len() as u64, digest: Digest::of(text.as_bytes()) }
     }
 }
 
 impl From<&FileRef> for Content {
     fn from(file: &FileRef) -> Self {
-        Self {
-            bytes: file.length,
-            digest: file.digest,
-        }
+        Self { bytes: file.length, digest: file.digest }
     }
 }
 

@@ -110,12 +110,7 @@ fn read(workspace: &Path, path: &str) -> Result<Option<Picture>, PictureError> {
     } else {
         return Err(PictureError::Kind(path));
     };
-    Ok(Some(Picture {
-        path,
-        media_type,
-        digest: Digest::of(&bytes),
-        bytes,
-    }))
+    Ok(Some(Picture { path, media_type, digest: Digest::of(&bytes), bytes }))
 }
 
 /// The expectations that a picture does not meet, in words.
@@ -129,9 +124,7 @@ pub fn violations(
     tolerance: Points,
 ) -> Result<Vec<Finding>, PictureError> {
     let pixels = decode(picture)?;
-    let violated = expected
-        .iter()
-        .filter_map(|wanted| violated(&pixels, picture, wanted, tolerance));
+    let violated = expected.iter().filter_map(|wanted| violated(&pixels, picture, wanted, tolerance));
     Ok(violated.collect())
 }
 
@@ -174,12 +167,7 @@ struct Pixels {
 impl Pixels {
     fn size(&self) -> Region {
         let whole = |side: usize| u32::try_from(side).unwrap_or(u32::MAX);
-        Region {
-            x: 0,
-            y: 0,
-            width: whole(self.width),
-            height: whole(self.height),
-        }
+        Region { x: 0, y: 0, width: whole(self.width), height: whole(self.height) }
     }
 
     /// The sum over a region; `None` if it is not all there.
@@ -214,9 +202,7 @@ fn decode(picture: &Picture) -> Result<Pixels, PictureError> {
 }
 
 fn png(bytes: &[u8]) -> Result<Pixels, DecodeError> {
-    let limits = png::Limits {
-        bytes: 4 * MOST_PIXELS,
-    };
+    let limits = png::Limits { bytes: 4 * MOST_PIXELS };
     let mut decoder = png::Decoder::new_with_limits(Cursor::new(bytes), limits);
     decoder.set_transformations(png::Transformations::normalize_to_color8());
     let mut reader = decoder.read_info()?;
@@ -234,20 +220,13 @@ fn png(bytes: &[u8]) -> Result<Pixels, DecodeError> {
 }
 
 fn jpeg(bytes: &[u8]) -> Result<Pixels, DecodeError> {
-    let options = DecoderOptions::default()
-        .set_strict_mode(true)
-        .jpeg_set_out_colorspace(ColorSpace::RGB);
+    let options = DecoderOptions::default().set_strict_mode(true).jpeg_set_out_colorspace(ColorSpace::RGB);
     let mut decoder = zune_jpeg::JpegDecoder::new_with_options(ZCursor::new(bytes), options);
     decoder.decode_headers()?;
     let (width, height) = decoder.dimensions().ok_or(DecodeError::NoSize)?;
     is_bounded(width, height)?;
     let data = decoder.decode()?;
-    Ok(Pixels {
-        width,
-        height,
-        samples: 3,
-        data,
-    })
+    Ok(Pixels { width, height, samples: 3, data })
 }
 
 fn is_bounded(width: usize, height: usize) -> Result<(), DecodeError> {
@@ -283,19 +262,11 @@ mod tests {
     }
 
     fn expected(color: [u8; 3], region: Option<Region>) -> Expected {
-        Expected {
-            color: Some(Color(color)),
-            region,
-            ..Expected::default()
-        }
+        Expected { color: Some(Color(color)), region, ..Expected::default() }
     }
 
     fn found(bytes: &[u8], wanted: &Expected) -> Vec<String> {
-        let found = violations(
-            &picture(bytes).unwrap(),
-            std::slice::from_ref(wanted),
-            Points::whole(15),
-        );
+        let found = violations(&picture(bytes).unwrap(), std::slice::from_ref(wanted), Points::whole(15));
         let found = found.unwrap().into_iter();
         found.map(|finding| finding.description).collect()
     }
@@ -303,14 +274,7 @@ mod tests {
     #[test]
     fn the_mean_colour_of_the_region_is_held_against_the_expected_one() {
         let bytes = png_of([255, 0, 0], [0, 0, 255]);
-        let region = |x, width| {
-            Some(Region {
-                x,
-                y: 1,
-                width,
-                height: 2,
-            })
-        };
+        let region = |x, width| Some(Region { x, y: 1, width, height: 2 });
         assert_eq!(found(&bytes, &expected([250, 5, 5], region(0, 4))), [""; 0]);
         let wrong = found(&bytes, &expected([250, 5, 5], region(4, 4)));
         assert!(
@@ -321,25 +285,12 @@ mod tests {
         assert_eq!(found(&bytes, &expected([128, 0, 128], None)), [""; 0]);
         let beyond = found(&bytes, &expected([0, 0, 255], region(6, 4)));
         assert!(beyond[0].contains("missing_element"), "{beyond:?}");
-        let far = Region {
-            x: u32::MAX,
-            y: u32::MAX,
-            width: u32::MAX,
-            height: u32::MAX,
-        };
+        let far = Region { x: u32::MAX, y: u32::MAX, width: u32::MAX, height: u32::MAX };
         assert_eq!(found(&bytes, &expected([0, 0, 255], Some(far))).len(), 1);
-        let finding = violations(
-            &picture(&bytes).unwrap(),
-            &[expected([0; 3], None)],
-            Points::whole(15),
-        );
+        let finding = violations(&picture(&bytes).unwrap(), &[expected([0; 3], None)], Points::whole(15));
         let finding = finding.unwrap().remove(0);
         assert_eq!(finding.severity, Severity::High);
-        assert!(
-            finding
-                .evidence
-                .is_some_and(|evidence| evidence.starts_with("shot.png: "))
-        );
+        assert!(finding.evidence.is_some_and(|evidence| evidence.starts_with("shot.png: ")));
     }
 
     #[test]
@@ -357,9 +308,7 @@ mod tests {
         link("loop.png", "loop.png");
         std::fs::write(root.join("shot.png"), png_of([1; 3], [2; 3])).unwrap();
         for path in ["folder.png", "out.png", "dangling.png", "loop.png"] {
-            let why = read_all(root, ["shot.png", path].into_iter())
-                .unwrap_err()
-                .to_string();
+            let why = read_all(root, ["shot.png", path].into_iter()).unwrap_err().to_string();
             assert!(why.starts_with(&format!("{path} cannot be opened")), "{why}");
         }
         picture(b"GIF89a").unwrap_err();
@@ -373,12 +322,7 @@ mod tests {
     fn a_picture_that_would_fill_the_memory_is_refused_by_its_header() {
         let mut bytes = png_of([1; 3], [2; 3]);
         bytes[16..24].copy_from_slice(&[0x7f, 0xff, 0xff, 0xff, 0x7f, 0xff, 0xff, 0xff]);
-        violations(
-            &picture(&bytes).unwrap(),
-            &[expected([0; 3], None)],
-            Points::whole(15),
-        )
-        .unwrap_err();
+        violations(&picture(&bytes).unwrap(), &[expected([0; 3], None)], Points::whole(15)).unwrap_err();
     }
 
     proptest! {

@@ -114,10 +114,7 @@ pub struct JudgePrompt {
 impl JudgePrompt {
     /// A question without a system prompt.
     pub fn alone(user: String) -> Self {
-        Self {
-            system: String::new(),
-            user,
-        }
+        Self { system: String::new(), user }
     }
 
     /// Both parts as one text, for agents that know no system prompt.
@@ -182,14 +179,9 @@ pub fn panel_schema(dimensions: &[Dimension], asks_for_answers: bool) -> Value {
         ("reasoning", text_schema()),
         ("score", json!({"type": "integer", "enum": [1, 2, 3, 4, 5]})),
     ]);
-    let each = dimensions
-        .iter()
-        .map(|dimension| (&*dimension.name, score.clone()));
-    let parts = [
-        ("scores", object_schema(each)),
-        ("findings", findings_schema(&[])),
-        ("summary", text_schema()),
-    ];
+    let each = dimensions.iter().map(|dimension| (&*dimension.name, score.clone()));
+    let parts =
+        [("scores", object_schema(each)), ("findings", findings_schema(&[])), ("summary", text_schema())];
     reply_schema(parts, asks_for_answers)
 }
 
@@ -242,20 +234,14 @@ pub(super) fn findings_schema(more: &[(&str, &[&str])]) -> Value {
     let words = |words: &[&str]| json!({"type": "string", "enum": words});
     let known = more.iter().map(|(name, known)| (*name, words(known)));
     let texts = ["description", "evidence", "suggestedFix"].map(|name| (name, text_schema()));
-    let parts = [("severity", words(SEVERITIES))]
-        .into_iter()
-        .chain(known)
-        .chain(texts);
+    let parts = [("severity", words(SEVERITIES))].into_iter().chain(known).chain(texts);
     json!({"type": "array", "items": object_schema(parts)})
 }
 
 fn answers_schema() -> Value {
     let answer = object_schema([
         ("id", json!({"type": "integer"})),
-        (
-            "addressed",
-            json!({"type": "string", "enum": ["yes", "partly", "no"]}),
-        ),
+        ("addressed", json!({"type": "string", "enum": ["yes", "partly", "no"]})),
         ("note", text_schema()),
     ]);
     json!({"type": "array", "items": answer})
@@ -340,12 +326,7 @@ fn describe_dimensions(text: &mut String, dimensions: &[Dimension]) {
     text.push_str("# Dimensions\n\nScore each of these on its own, from 1 to 5:\n\n");
     for dimension in dimensions {
         append!(text, "- {}", dimension.name);
-        describe_levels(
-            text,
-            dimension.description.as_deref(),
-            &dimension.rubric,
-            |level| level.to_string(),
-        );
+        describe_levels(text, dimension.description.as_deref(), &dimension.rubric, |level| level.to_string());
     }
     if dimensions.iter().any(|dimension| dimension.rubric.is_empty()) {
         text.push_str(
@@ -383,11 +364,7 @@ pub(super) fn show_material(text: &mut String, work: &ReviewedWork) {
                 text.push_str(&fence("output of this check", &check.output, MAX_CHECK_OUTPUT));
             }
         }
-        if work
-            .checks
-            .iter()
-            .all(|check| check.before == Some(BeforeWork::Green))
-        {
+        if work.checks.iter().all(|check| check.before == Some(BeforeWork::Green)) {
             text.push_str(
                 "None of them shows that the work was done: look first whether it was done at all.\n",
             );
@@ -438,10 +415,9 @@ fn show_artifacts(text: &mut String, artifacts: &[Artifact]) {
         let (changed, preview) = match &file.preview {
             Preview::Text(text) => ("", text.as_str()),
             Preview::Nothing | Preview::Obstacle(_) => ("", ""),
-            Preview::Changed => (
-                " when it was checked; it was changed since, so its content is not shown",
-                "",
-            ),
+            Preview::Changed => {
+                (" when it was checked; it was changed since, so its content is not shown", "")
+            }
         };
         append_line!(text, "File {}: {state}{changed}", index + 1);
         text.push_str(&fence(&file.path, preview, MAX_PREVIEW));
@@ -476,13 +452,7 @@ pub(super) fn ask_for_answers(text: &mut String, work: &ReviewedWork, place: &st
     };
     let mut points = String::new();
     for (index, finding) in prior.points.iter().enumerate() {
-        append!(
-            points,
-            "{}. [{}] {}",
-            index + 1,
-            finding.severity.as_str(),
-            short(&finding.description)
-        );
+        append!(points, "{}. [{}] {}", index + 1, finding.severity.as_str(), short(&finding.description));
         if let Some(fix) = &finding.suggested_fix {
             append!(points, " (suggested: {})", short(fix));
         }
@@ -557,10 +527,7 @@ fn ask_for_json(text: &mut String, work: &ReviewedWork, dimensions: &[Dimension]
          Put your own values where <…> stands: texts in double quotes, scores as plain numbers. \"findings\" may be \
          empty: []. ",
     );
-    let names: Vec<_> = dimensions
-        .iter()
-        .map(|dimension| dimension.name.as_str())
-        .collect();
+    let names: Vec<_> = dimensions.iter().map(|dimension| dimension.name.as_str()).collect();
     append_line!(
         text,
         "All {} dimensions must be there, spelled like this: {}.",
@@ -572,15 +539,9 @@ fn ask_for_json(text: &mut String, work: &ReviewedWork, dimensions: &[Dimension]
 /// The prompt with this question. With `unread`, why the last reply could not be read, it ends in the `form` of the next.
 pub(super) fn asked(mut user: String, unread: Option<&str>, form: &str) -> JudgePrompt {
     if let Some(reason) = unread {
-        append!(
-            user,
-            "\n# Your last reply could not be read\n\nThe reason: {reason}.\n{form}\n"
-        );
+        append!(user, "\n# Your last reply could not be read\n\nThe reason: {reason}.\n{form}\n");
     }
-    JudgePrompt {
-        system: system(),
-        user,
-    }
+    JudgePrompt { system: system(), user }
 }
 
 #[cfg(test)]
@@ -597,10 +558,7 @@ mod tests {
             rubric,
         };
         vec![
-            dimension(
-                "correctness",
-                vec![(5, "all right".to_owned()), (1, "wrong".to_owned())],
-            ),
+            dimension("correctness", vec![(5, "all right".to_owned()), (1, "wrong".to_owned())]),
             dimension("edge \"cases\"", Vec::new()),
         ]
     }
@@ -704,10 +662,7 @@ mod tests {
         let material = material();
         let work = work(&material);
         let reason = "there is no score for: correctness";
-        let (first, again) = (
-            panel(&work, &dimensions(), None),
-            panel(&work, &dimensions(), Some(reason)),
-        );
+        let (first, again) = (panel(&work, &dimensions(), None), panel(&work, &dimensions(), Some(reason)));
         insta::assert_snapshot!(again.user.strip_prefix(&first.user).unwrap(), @r#"
 
         # Your last reply could not be read
@@ -717,10 +672,8 @@ mod tests {
 
         {"scores":{"correctness":{"reasoning":"why","score":0},"edge \"cases\"":{"reasoning":"why","score":0}},"findings":[],"summary":"in short","prior":[{"id":1,"addressed":"partly","note":"what shows it"}]}
         "#);
-        let (first, again) = (
-            evaluation(&work, None),
-            evaluation(&work, Some("the reply contains no score")),
-        );
+        let (first, again) =
+            (evaluation(&work, None), evaluation(&work, Some("the reply contains no score")));
         insta::assert_snapshot!(again.user.strip_prefix(&first.user).unwrap(), @r"
 
         # Your last reply could not be read
@@ -761,10 +714,7 @@ mod tests {
                 let form = filled_in(dimensions, true).to_string();
                 assert!(parse_scores(&form, dimensions, &Quoted::default()).is_err());
                 let told = form.replace("\"score\":0", "\"score\":4");
-                assert!(
-                    parse_scores(&told, dimensions, &Quoted::default()).is_ok(),
-                    "{told}"
-                );
+                assert!(parse_scores(&told, dimensions, &Quoted::default()).is_ok(), "{told}");
             }
         }
     }
@@ -800,10 +750,7 @@ mod tests {
     #[test]
     fn a_reply_that_keeps_to_the_schema_is_read() {
         let schema = panel_schema(&dimensions(), true);
-        assert_eq!(
-            schema["properties"]["scores"]["required"],
-            json!(["correctness", "edge \"cases\""])
-        );
+        assert_eq!(schema["properties"]["scores"]["required"], json!(["correctness", "edge \"cases\""]));
         let reply = r#"{"scores": {"correctness": {"reasoning": "r", "score": 4}, "edge \"cases\"": {"reasoning": "s", "score": 2}},
             "findings": [], "summary": "s"}"#;
         let read = parse_scores(reply, &dimensions(), &Quoted::default()).unwrap();
@@ -815,12 +762,8 @@ mod tests {
             if let Some(properties) = node["properties"].as_object() {
                 objects += 1;
                 assert_eq!(node["additionalProperties"], Value::Bool(false));
-                let required: Vec<_> = node["required"]
-                    .as_array()
-                    .unwrap()
-                    .iter()
-                    .filter_map(Value::as_str)
-                    .collect();
+                let required: Vec<_> =
+                    node["required"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
                 assert_eq!(required, properties.keys().collect::<Vec<_>>());
                 open.extend(properties.values());
             }

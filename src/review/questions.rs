@@ -45,10 +45,7 @@ pub fn ask<E: From<&'static str>>(purpose: Purpose, about: &About<'_, E>) -> Res
     let plan = about.plan.task(about.id);
     let subject = |id| {
         let plan = about.plan.task(id);
-        QuestionSubject {
-            title: &plan.title,
-            description: plan.description.as_deref(),
-        }
+        QuestionSubject { title: &plan.title, description: plan.description.as_deref() }
     };
     let task = subject(about.id);
     Ok(match purpose {
@@ -139,11 +136,7 @@ fn read_scores(
             score.reasoning = review_excerpt(&score.reasoning);
         }
         let points = Points::weighted_mean(dimensions.iter().map(|score| score.points).zip(weights));
-        let answer = Answer::Scores {
-            scores: dimensions,
-            findings: read.findings,
-            prior: read.prior,
-        };
+        let answer = Answer::Scores { scores: dimensions, findings: read.findings, prior: read.prior };
         (points, read.declared, answer)
     } else {
         let read = parse_evaluation(reply, work)?;
@@ -175,12 +168,7 @@ fn read_stage(bar: Option<Bar>, reply: &str, work: &Quoted) -> Result<Answer, Un
         }
         (
             Err(Unparsed::NoForm(_)),
-            Ok(Answer::Evaluation {
-                points,
-                reasoning,
-                mut findings,
-                prior,
-            }),
+            Ok(Answer::Evaluation { points, reasoning, mut findings, prior }),
             Some(bar),
         ) => {
             findings.truncate(findings_verdict::MOST_FINDINGS);
@@ -217,11 +205,7 @@ fn confirm(task: &QuestionSubject<'_>, said: &TextExcerpt) -> String {
          work.\n\n{}",
         subject(task)
     );
-    append!(
-        prompt,
-        "\n# What it said\n{}",
-        fence_excerpt("what the agent said", said, MAX_SAID)
-    );
+    append!(prompt, "\n# What it said\n{}", fence_excerpt("what the agent said", said, MAX_SAID));
     prompt.push_str(&form(
         "{\"question\": true} if it asks something and cannot work without the answer, else {\"question\": false}",
     ));
@@ -358,9 +342,7 @@ const FORM: &str = "\n# Your reply\n";
 /// The words of others that a question holds: a reply that repeats them has said nothing.
 pub fn quotes(question: &str) -> Quoted {
     let mut said = Quoted::default();
-    let material = question
-        .rsplit_once(FORM)
-        .map_or(question, |(material, _)| material);
+    let material = question.rsplit_once(FORM).map_or(question, |(material, _)| material);
     collect_quotes(&mut said, material);
     said
 }
@@ -382,11 +364,7 @@ fn read_answer(reply: &str, work: &Quoted) -> Result<Answer, Unparsed> {
         }
         Err(why) => return Err(why),
     };
-    Ok(if said.is_empty() {
-        Answer::DoesNotKnow
-    } else {
-        Answer::Text(said)
-    })
+    Ok(if said.is_empty() { Answer::DoesNotKnow } else { Answer::Text(said) })
 }
 
 fn resolution(object: &Json) -> Result<Answer, Unparsed> {
@@ -395,12 +373,7 @@ fn resolution(object: &Json) -> Result<Answer, Unparsed> {
     let prompt = object.text_at(&["prompt"]).unwrap_or_default();
     let known = [
         ("absorb", Answer::Absorb { prompt }),
-        (
-            "retry",
-            Answer::Retry {
-                reason: reason.clone(),
-            },
-        ),
+        ("retry", Answer::Retry { reason: reason.clone() }),
         ("unresolvable", Answer::Unresolvable { reason }),
     ];
     match object.required_word("action", &known)? {
@@ -415,12 +388,7 @@ fn decision(object: &Json) -> Result<Answer, Unparsed> {
     let reason = object.text_at(&["reason"])?;
     let known = [
         ("approve", Answer::Approve),
-        (
-            "reject",
-            Answer::Reject {
-                reason: reason.clone(),
-            },
-        ),
+        ("reject", Answer::Reject { reason: reason.clone() }),
         ("undecided", Answer::Undecided { reason }),
     ];
     match object.required_word("decision", &known)? {

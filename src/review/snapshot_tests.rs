@@ -40,10 +40,7 @@ fn named(root: &Path, patterns: &[&str]) -> Vec<String> {
 fn what_is_not_read_shows_by_its_times() {
     let folder = workspace();
     let look = || {
-        let scope = Scope {
-            root: folder.path().to_owned(),
-            patterns: vec!["**".to_owned()],
-        };
+        let scope = Scope { root: folder.path().to_owned(), patterns: vec!["**".to_owned()] };
         look(&[scope], &folder.path().join(".polpo"), 0).unwrap()
     };
     let before = look();
@@ -59,23 +56,14 @@ fn what_is_not_read_shows_by_its_times() {
 fn only_what_the_patterns_name_is_taken_in() {
     let folder = workspace();
     for (patterns, expected) in [
-        (
-            &["tests/**"][..],
-            &["tests/.hidden", "tests/a.rs", "tests/deep/b.rs"][..],
-        ),
+        (&["tests/**"][..], &["tests/.hidden", "tests/a.rs", "tests/deep/b.rs"][..]),
         (&["tests"], &["tests/.hidden", "tests/a.rs", "tests/deep/b.rs"]),
         (&["./tests/deep/"], &["tests/deep/b.rs"]),
         (&["src/*.rs"], &["src/c.rs"]),
         (&["src/*"], &["src/c.rs", "src/deep/d.rs"]),
         (&["*.md"], &["notes.md"]),
-        (
-            &["**/*.rs"],
-            &["src/c.rs", "src/deep/d.rs", "tests/a.rs", "tests/deep/b.rs"],
-        ),
-        (
-            &["notes.md", "tests/deep/*", "tests/deep"],
-            &["notes.md", "tests/deep/b.rs"],
-        ),
+        (&["**/*.rs"], &["src/c.rs", "src/deep/d.rs", "tests/a.rs", "tests/deep/b.rs"]),
+        (&["notes.md", "tests/deep/*", "tests/deep"], &["notes.md", "tests/deep/b.rs"]),
         (&[".git/**"], &[".git/config"]),
         (&["missing", "missing/**", ".polpo/**"], &[]),
     ] {
@@ -106,13 +94,7 @@ fn every_kind_of_change_is_named() {
             "tests/new.rs appeared"
         ]
     );
-    assert_eq!(
-        difference(&before, &after),
-        FileDifference {
-            changed: 4,
-            written: 4
-        }
-    );
+    assert_eq!(difference(&before, &after), FileDifference { changed: 4, written: 4 });
 }
 
 #[test]
@@ -125,13 +107,7 @@ fn a_file_that_is_written_with_what_it_held_is_written_and_not_changed() {
     fs::write(folder.path().join("other"), "").unwrap();
     fs::write(folder.path().join("notes.md"), "n").unwrap();
     let after = look_at(folder.path(), &["notes.md"]).unwrap();
-    assert_eq!(
-        difference(&before, &after),
-        FileDifference {
-            changed: 0,
-            written: 1
-        }
-    );
+    assert_eq!(difference(&before, &after), FileDifference { changed: 0, written: 1 });
     assert!(changes(&before, &after, folder.path()).is_empty());
 }
 
@@ -139,12 +115,9 @@ fn a_file_that_is_written_with_what_it_held_is_written_and_not_changed() {
 fn a_file_that_was_not_read_goes_by_its_stamp() {
     let folder = workspace();
     let unread = |mark: &PathState| match mark {
-        PathState::File { size, stamp, .. } => PathState::File {
-            size: *size,
-            digest: None,
-            stamp: *stamp,
-            executable: None,
-        },
+        PathState::File { size, stamp, .. } => {
+            PathState::File { size: *size, digest: None, stamp: *stamp, executable: None }
+        }
         other => other.clone(),
     };
     let marks = look_at(folder.path(), &["notes.md", "src/c.rs"]).unwrap();

@@ -58,10 +58,7 @@ pub fn of_echo(purpose: Purpose) -> Answer {
 }
 
 fn too_long(bytes: u64) -> String {
-    format!(
-        "the reply has {bytes} bytes, more than {} MiB",
-        LARGEST_REPLY / 1024 / 1024
-    )
+    format!("the reply has {bytes} bytes, more than {} MiB", LARGEST_REPLY / 1024 / 1024)
 }
 
 /// A reply that says nothing, and why.

@@ -317,11 +317,8 @@ impl Session {
 
     /// Records what the session begins with and what it finds, and performs what is due by that.
     fn begin(&mut self, first: Fact, clock: &mut Clock) -> Result<(), RunError> {
-        let recovered = if self.state.phase == RunPhase::New {
-            Vec::new()
-        } else {
-            pending_effects(&self.state)
-        };
+        let recovered =
+            if self.state.phase == RunPhase::New { Vec::new() } else { pending_effects(&self.state) };
 
         for observer in &mut self.observers {
             observer.on_start(&self.state);
@@ -405,11 +402,7 @@ impl Session {
         };
         let effects = &mut self.effects;
         let mut prompts = |state: &State, due: &mut Vec<Effect>| effects.write_prompts(state, due);
-        let with = if is_last {
-            Due::Now(&mut prompts)
-        } else {
-            Due::Later
-        };
+        let with = if is_last { Due::Now(&mut prompts) } else { Due::Later };
         entry.write(decided, now, with)
     }
 
@@ -524,20 +517,13 @@ impl Session {
             if fact.takes_several_records() {
                 queue.push_front(fact.clone());
             }
-            let Written {
-                seq,
-                events,
-                due: more,
-                prompts,
-            } = self.write((fact, events), now, queue.is_empty())?;
+            let Written { seq, events, due: more, prompts } =
+                self.write((fact, events), now, queue.is_empty())?;
             due.extend(more);
             queue.extend(facts_of(prompts));
             sync |= events.iter().any(|event| {
                 use TurnUpdate::{Activity, Spawned};
-                !matches!(
-                    event,
-                    Event::Turn(_, TurnEvent::Progress(Spawned { .. } | Activity { .. }))
-                )
+                !matches!(event, Event::Turn(_, TurnEvent::Progress(Spawned { .. } | Activity { .. })))
             });
             self.show(seq, now, &events);
             queue.extend(facts_of(self.effects.write_prompts(&self.state, &mut due)?));
@@ -560,8 +546,7 @@ impl Session {
         let mut observers = self.observers.iter();
         let page = observers.find_map(|observer| observer.page(&self.state));
         let left = self.effects.processes.left();
-        self.snapshots
-            .write(&self.state, &self.journal, outcome, page, left);
+        self.snapshots.write(&self.state, &self.journal, outcome, page, left);
     }
 }
 

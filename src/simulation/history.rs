@@ -36,14 +36,8 @@ const NAME: &str = "journal.jsonl";
 /// Everybody is content, whoever grades and whoever cuts criteria too.
 fn content(state: &State, effect: &Effect) -> Response {
     match effect {
-        Effect::Ask {
-            purpose: Purpose::Grade { .. },
-            ..
-        } => Response::Answer(grades(100)),
-        Effect::Ask {
-            purpose: Purpose::Decompose { .. },
-            ..
-        } => Response::Answer(probes(&[1, 2])),
+        Effect::Ask { purpose: Purpose::Grade { .. }, .. } => Response::Answer(grades(100)),
+        Effect::Ask { purpose: Purpose::Decompose { .. }, .. } => Response::Answer(probes(&[1, 2])),
         _ => good(state, effect),
     }
 }
@@ -173,10 +167,7 @@ impl History {
         };
         self.tally.adopted += kept.len() as u64;
         self.adopted.extend(&kept);
-        let at_work = kept.into_iter().map(|turn| Effect::RunTurn {
-            turn,
-            not_before: None,
-        });
+        let at_work = kept.into_iter().map(|turn| Effect::RunTurn { turn, not_before: None });
         self.in_flight.extend(at_work);
         if begun.is_err() {
             self.recover();
@@ -221,11 +212,7 @@ impl History {
                 self.turn(vec![Fact::TimerDue { at, timer }], Vec::new())
             }
             31 => {
-                let cause = [
-                    StopCause::Interrupted,
-                    StopCause::Terminated,
-                    StopCause::TimeLimit,
-                ];
+                let cause = [StopCause::Interrupted, StopCause::Terminated, StopCause::TimeLimit];
                 let cause = cause[self.random.below(3)];
                 self.turn(vec![Fact::Stop(cause)], Vec::new())
             }
@@ -262,10 +249,7 @@ impl History {
 
     fn stuck(&self) -> Result<(), Dead> {
         let statuses: Vec<_> = self.state.tasks.iter().map(|task| task.status()).collect();
-        panic!(
-            "nothing is under way and the session goes on: {statuses:?} {:?}",
-            self.records.last()
-        );
+        panic!("nothing is under way and the session goes on: {statuses:?} {:?}", self.records.last());
     }
 
     /// Nobody works on the run: people change it, or somebody resumes it.
@@ -318,11 +302,9 @@ impl History {
         loop {
             for effect in prompts.drain(..) {
                 match effect {
-                    Effect::PreparePrompt(turn) => queue.push_back(Fact::PromptReady(Prompt {
-                        turn,
-                        digest: None,
-                        cues: turn.turn % 2,
-                    })),
+                    Effect::PreparePrompt(turn) => {
+                        queue.push_back(Fact::PromptReady(Prompt { turn, digest: None, cues: turn.turn % 2 }))
+                    }
                     other => due.push(other),
                 }
             }
@@ -332,12 +314,8 @@ impl History {
                 break;
             }
         }
-        let spawned = |event: &Event| {
-            matches!(
-                event,
-                Event::Turn(_, TurnEvent::Progress(TurnUpdate::Spawned { .. }))
-            )
-        };
+        let spawned =
+            |event: &Event| matches!(event, Event::Turn(_, TurnEvent::Progress(TurnUpdate::Spawned { .. })));
         if self.records[before..].iter().flatten().all(spawned) {
             self.journal.write().map_err(|_| Dead)?;
         } else {
@@ -354,11 +332,7 @@ impl History {
         self.tally.inputs += 1;
         let now = Timestamp(self.clock);
         let events = decide(&self.state, input, now);
-        assert_eq!(
-            events,
-            decide(&self.state, input, now),
-            "two minds about {input:?}"
-        );
+        assert_eq!(events, decide(&self.state, input, now), "two minds about {input:?}");
         if events.is_empty() {
             return Ok(false);
         }
@@ -373,14 +347,7 @@ impl History {
                 self.tally.deadlines_missed += u64::from(said.step == DeadlineStep::Violated);
             }
             self.tally.regressed += u64::from(matches!(event, Event::Task(_, TaskEvent::Regressed { .. })));
-            if let Event::Work(
-                _,
-                WorkEvent::Ended {
-                    end: JobEnd::Merged(merged),
-                    ..
-                },
-            ) = event
-            {
+            if let Event::Work(_, WorkEvent::Ended { end: JobEnd::Merged(merged), .. }) = event {
                 self.tally.merges += u64::from(matches!(merged, Merged::Landed(_)));
                 self.tally.conflicts += u64::from(matches!(merged, Merged::Conflict { .. }));
             }
@@ -423,21 +390,11 @@ impl History {
 
     /// One of the things under way comes to its end: by chance, or as it should.
     fn complete(&mut self, answer: Option<fn(&State, &Effect) -> Response>) -> Vec<Fact> {
-        let index = if answer.is_some() {
-            0
-        } else {
-            self.random.below(self.in_flight.len())
-        };
+        let index = if answer.is_some() { 0 } else { self.random.below(self.in_flight.len()) };
         let effect = self.in_flight.swap_remove(index);
-        if let Effect::RunTurn {
-            not_before: Some(at), ..
-        }
-        | Effect::Ask {
-            not_before: Some(at), ..
-        }
-        | Effect::Deliver {
-            not_before: Some(at), ..
-        } = &effect
+        if let Effect::RunTurn { not_before: Some(at), .. }
+        | Effect::Ask { not_before: Some(at), .. }
+        | Effect::Deliver { not_before: Some(at), .. } = &effect
         {
             // Timers fire late, never early.
             self.clock = self.clock.max(at.0) + self.random.next() % 100_000;
@@ -469,12 +426,7 @@ impl History {
             news.insert(0, seen);
         }
         let of_turn = matches!(effect, Effect::RunTurn { .. });
-        if of_turn {
-            &mut self.past_turn_inputs
-        } else {
-            &mut self.past_inputs
-        }
-        .extend(news.iter().cloned());
+        if of_turn { &mut self.past_turn_inputs } else { &mut self.past_inputs }.extend(news.iter().cloned());
         news
     }
 
@@ -493,11 +445,7 @@ impl History {
     /// Now and then files change while they are judged.
     fn files_seen(&mut self, effect: &Effect) -> Option<Fact> {
         let task = match effect {
-            Effect::Ask {
-                id: AskId { task, .. },
-                purpose: Purpose::Score(_),
-                ..
-            } => *task,
+            Effect::Ask { id: AskId { task, .. }, purpose: Purpose::Score(_), .. } => *task,
             Effect::Ask { id, purpose, .. } if purpose.is_judging() => id.task,
             _ => return None,
         };
@@ -524,11 +472,7 @@ impl History {
     fn late(&mut self) -> Result<(), Dead> {
         self.tally.late += 1;
         let of_turn = self.random.chance(50);
-        let past_inputs = if of_turn {
-            &self.past_turn_inputs
-        } else {
-            &self.past_inputs
-        };
+        let past_inputs = if of_turn { &self.past_turn_inputs } else { &self.past_inputs };
         if past_inputs.is_empty() {
             return Ok(());
         }
@@ -574,22 +518,14 @@ impl History {
         // Its word is refused; what it used is settled, if nobody had told of it.
         let is_settled = taken.iter().flatten().next().is_some_and(settled);
         let decided = !taken.is_empty() && !is_settled;
-        assert!(
-            !decided || may_repeat,
-            "late news was taken: {input:?} {:?}",
-            self.records.last()
-        );
+        assert!(!decided || may_repeat, "late news was taken: {input:?} {:?}", self.records.last());
         Ok(())
     }
 
     fn jump(&mut self) {
         self.tally.jumps += 1;
         let by = self.random.next() % 100_000_000;
-        self.clock = if self.random.chance(50) {
-            self.clock.saturating_sub(by)
-        } else {
-            self.clock + by
-        };
+        self.clock = if self.random.chance(50) { self.clock.saturating_sub(by) } else { self.clock + by };
     }
 
     /// Something that a person might say, sensible or not; now and then what was said before, word by word.
@@ -621,16 +557,10 @@ impl History {
             18 if random.chance(50) => {
                 Command::approve(BarrierId(0), 1 + u32::try_from(random.below(2)).unwrap())
             }
-            19 if random.chance(50) => Command::reject(
-                BarrierId(0),
-                1 + u32::try_from(random.below(2)).unwrap(),
-                "not yet",
-            ),
-            18 | 19 => Command::Answer {
-                task,
-                number,
-                text: "the first".to_owned(),
-            },
+            19 if random.chance(50) => {
+                Command::reject(BarrierId(0), 1 + u32::try_from(random.below(2)).unwrap(), "not yet")
+            }
+            18 | 19 => Command::Answer { task, number, text: "the first".to_owned() },
             _ => Command::approve(task, asked),
         };
         let id = match random.below(3) {
@@ -642,11 +572,7 @@ impl History {
             }
         };
         let id = id.map(|id| format!("c{id}"));
-        Fact::Operator(Box::new(OperatorInput {
-            id,
-            command,
-            by: "ada".to_owned(),
-        }))
+        Fact::Operator(Box::new(OperatorInput { id, command, by: "ada".to_owned() }))
     }
 
     /// The runner died. The disk keeps what it keeps; a new runner reads it, and must find a prefix of what was.
@@ -689,19 +615,12 @@ impl History {
         self.tally.torn += u64::from(reader.torn().is_some());
         let end = reader.end();
         assert!(records.len() >= synced_records, "a durable record is gone");
-        assert!(
-            self.records.starts_with(&records),
-            "what is left is no prefix of what was"
-        );
+        assert!(self.records.starts_with(&records), "what is left is no prefix of what was");
         self.records = records;
 
         disk.bytes.truncate(usize::try_from(end.offset).unwrap());
         // What a killed process has written is there for every reader, and still lost when the power goes.
-        disk.synced = if power_loss {
-            disk.bytes.len()
-        } else {
-            disk.synced.min(disk.bytes.len())
-        };
+        disk.synced = if power_loss { disk.bytes.len() } else { disk.synced.min(disk.bytes.len()) };
         // The next one may not live long, either.
         let soon = disk.appends + disk.syncs + self.random.below(4);
         disk.crash_at = self.random.chance(30).then_some(soon);
@@ -709,10 +628,7 @@ impl History {
         self.journal = Journal::new(Rc::clone(&self.log), Path::new(NAME), end);
         self.fold();
         for turn in &self.performed {
-            assert!(
-                self.model.started.contains(turn),
-                "{turn:?} was started without a durable record"
-            );
+            assert!(self.model.started.contains(turn), "{turn:?} was started without a durable record");
         }
         self.begin();
     }
@@ -758,20 +674,12 @@ impl History {
     }
 
     fn yes_to_everything(&self) -> Vec<Fact> {
-        let says = |command| {
-            Fact::Operator(Box::new(OperatorInput {
-                id: None,
-                command,
-                by: "ada".to_owned(),
-            }))
-        };
+        let says =
+            |command| Fact::Operator(Box::new(OperatorInput { id: None, command, by: "ada".to_owned() }));
         let waiting = self.state.plan.task_ids().filter_map(|task| {
             let number = self.state.task(task).hold()?.number;
-            let is_question = self
-                .state
-                .task(task)
-                .hold()
-                .is_some_and(|waiting| waiting.reason == WaitingReason::Question);
+            let is_question =
+                self.state.task(task).hold().is_some_and(|waiting| waiting.reason == WaitingReason::Question);
             Some(says(if is_question {
                 let text = "the second".to_owned();
                 Command::Answer { task, number, text }
@@ -779,17 +687,8 @@ impl History {
                 Command::approve(task, number)
             }))
         });
-        let gates = self
-            .state
-            .plan
-            .gate_ids()
-            .filter(|gate| self.state.gate(*gate).has_failed());
-        let overridden = gates.map(|gate| {
-            says(Command::OverrideGate {
-                gate,
-                reason: "risk".to_owned(),
-            })
-        });
+        let gates = self.state.plan.gate_ids().filter(|gate| self.state.gate(*gate).has_failed());
+        let overridden = gates.map(|gate| says(Command::OverrideGate { gate, reason: "risk".to_owned() }));
         let checkpoints = self.state.checkpoints_that_wait().map(|hold| {
             let number = self.state.barrier(hold).number;
             says(Command::approve(hold, number))

@@ -47,9 +47,7 @@ impl Missions {
     /// The plan of the mission that holds, with these options.
     pub fn plan_with(&self, options: &RunOptions) -> Arc<Plan> {
         let mut known = self.known.borrow_mut();
-        let found = known
-            .iter()
-            .find(|(steps, with, _)| *steps == self.steps && with == options);
+        let found = known.iter().find(|(steps, with, _)| *steps == self.steps && with == options);
         if let Some((_, _, plan)) = found {
             return plan.clone();
         }

@@ -41,17 +41,13 @@ fn play(seed: u64) -> Result<Tally, String> {
         if seed.is_multiple_of(16) {
             let mut again = History::new(seed);
             again.play();
-            assert!(
-                history.disk() == again.disk(),
-                "another journal from the same inputs"
-            );
+            assert!(history.disk() == again.disk(), "another journal from the same inputs");
         }
         history.tally
     }));
     outcome.map_err(|panic| {
         let text = panic.downcast_ref::<String>().cloned();
-        text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()))
-            .unwrap_or_default()
+        text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned())).unwrap_or_default()
     })
 }
 
@@ -84,20 +80,14 @@ fn play_all(seeds: u64) {
     });
     let sum = sum.into_inner().expect("nobody panics while it is held");
     let violations = violations.into_inner();
-    println!(
-        "{seeds} seeds in {:.1} s: {sum}, violations {violations}",
-        begin.elapsed().as_secs_f64()
-    );
+    println!("{seeds} seeds in {:.1} s: {sum}, violations {violations}", begin.elapsed().as_secs_f64());
     assert_eq!(violations, 0, "replay one with QUORUM_SIM_SEED=n");
 }
 
 #[test]
 fn random_histories_break_no_rule() {
     match number("QUORUM_SIM_SEED") {
-        Some(seed) => println!(
-            "{}",
-            play(seed).unwrap_or_else(|what| panic!("seed {seed}: {what}"))
-        ),
+        Some(seed) => println!("{}", play(seed).unwrap_or_else(|what| panic!("seed {seed}: {what}"))),
         None => play_all(FEW),
     }
 }

@@ -213,10 +213,7 @@ impl Seen {
 
     /// From assigned to the end of review, and never while it waits for a moment or for a slot.
     fn holds_a_slot(&self) -> bool {
-        let works = matches!(
-            self.status,
-            Status::Assigned | Status::InProgress | Status::Review
-        );
+        let works = matches!(self.status, Status::Assigned | Status::InProgress | Status::Review);
         works && self.waits.is_none()
     }
 }
@@ -307,12 +304,7 @@ impl ReferenceModel {
 
     fn event(&mut self, state: &State, event: &Event) {
         match event {
-            Event::Task(
-                task,
-                TaskEvent::Transition {
-                    from, to, mode, flag, ..
-                },
-            ) => {
+            Event::Task(task, TaskEvent::Transition { from, to, mode, flag, .. }) => {
                 assert_eq!(self.tasks[task.index()].status, *from, "{event:?}");
                 assert!(is_edge(*from, *to), "no such edge: {event:?}");
                 let was_over = matches!(from, Status::Done | Status::Failed);
@@ -341,31 +333,18 @@ impl ReferenceModel {
                 self.dependencies_hold(state, turn.task);
                 assert!(self.started.insert(*turn), "started twice: {turn:?}");
                 let seen = &mut self.tasks[turn.task.index()];
-                assert!(
-                    matches!(seen.status, Status::Assigned | Status::InProgress),
-                    "{event:?} {seen:?}"
-                );
+                assert!(matches!(seen.status, Status::Assigned | Status::InProgress), "{event:?} {seen:?}");
                 assert!(!seen.in_flight && !seen.finished, "{event:?} {seen:?}");
                 assert!(!seen.looked_before, "works while it is looked: {event:?}");
                 assert_eq!(seen.waits, None, "it waits for a moment: {event:?}");
-                assert_eq!(
-                    (turn.attempt, turn.turn),
-                    (seen.attempt, seen.turn + 1),
-                    "{event:?}"
-                );
+                assert_eq!((turn.attempt, turn.turn), (seen.attempt, seen.turn + 1), "{event:?}");
                 let is_protected = !state.plan.task(turn.task).protect.is_empty();
-                assert!(
-                    seen.noted.is_some() || !is_protected,
-                    "nobody looked before: {event:?}"
-                );
+                assert!(seen.noted.is_some() || !is_protected, "nobody looked before: {event:?}");
                 seen.turn += 1;
                 seen.gate.clear();
                 (seen.in_flight, seen.has_begun) = (true, true);
                 let twice = seen.acted && state.plan.task(turn.task).side_effects;
-                assert!(
-                    !twice || seen.allowed,
-                    "side effects twice without a person: {turn:?}"
-                );
+                assert!(!twice || seen.allowed, "side effects twice without a person: {turn:?}");
                 (seen.acted, seen.allowed) = (true, false);
             }
             Event::Task(_, TaskEvent::StageVoided(voided)) => {
@@ -416,12 +395,7 @@ impl ReferenceModel {
                     (seen.finished, seen.agent_failed) = (false, false);
                 }
             }
-            Event::Task(
-                task,
-                TaskEvent::Deferred {
-                    until: Some(deferral),
-                },
-            ) => {
+            Event::Task(task, TaskEvent::Deferred { until: Some(deferral) }) => {
                 let seen = &mut self.tasks[task.index()];
                 // What goes on behind a stage waits for nobody who was asked before.
                 for seat in seen.seats.values_mut().filter(|_| deferral.stage.is_some()) {
@@ -454,32 +428,18 @@ impl ReferenceModel {
                 );
                 seen.looked_before = true;
             }
-            Event::Work(
-                task,
-                WorkEvent::Ended {
-                    end: JobEnd::Baseline { checks, .. },
-                    ..
-                },
-            ) => {
+            Event::Work(task, WorkEvent::Ended { end: JobEnd::Baseline { checks, .. }, .. }) => {
                 let seen = &mut self.tasks[task.index()];
                 assert!(std::mem::take(&mut seen.looked_before), "{event:?} {seen:?}");
-                let said = checks
-                    .iter()
-                    .map(|check| (check.key, (check.before, check.never_ran)));
+                let said = checks.iter().map(|check| (check.key, (check.before, check.never_ran)));
                 seen.before = Some(said.collect());
             }
             Event::Work(task, WorkEvent::Requested(Job::Scan { then, .. })) => {
                 if *then == AfterScan::Repeat {
                     let seen = &mut self.tasks[task.index()];
-                    assert!(
-                        seen.repeated.insert(seen.asked_last),
-                        "asked a third time: {event:?} {seen:?}"
-                    );
+                    assert!(seen.repeated.insert(seen.asked_last), "asked a third time: {event:?} {seen:?}");
                 }
-                assert!(
-                    !self.tasks[task.index()].escalated,
-                    "judged before a person was asked: {event:?}"
-                );
+                assert!(!self.tasks[task.index()].escalated, "judged before a person was asked: {event:?}");
                 self.tasks[task.index()].scan_open = true;
             }
             Event::Work(
@@ -490,10 +450,7 @@ impl ReferenceModel {
                 },
             ) => {
                 let seen = &mut self.tasks[task.index()];
-                assert!(
-                    std::mem::take(&mut seen.scan_open),
-                    "looked at without being asked: {event:?}"
-                );
+                assert!(std::mem::take(&mut seen.scan_open), "looked at without being asked: {event:?}");
                 seen.step.take_if(|step| *step == (StageKey::VISION, 0));
                 if matches!(job, Job::Scan { .. }) {
                     seen.files.clear();
@@ -509,23 +466,13 @@ impl ReferenceModel {
             }
             Event::Work(
                 task,
-                WorkEvent::Ended {
-                    job: Job::Finish(command),
-                    end: JobEnd::Checked(result),
-                },
+                WorkEvent::Ended { job: Job::Finish(command), end: JobEnd::Checked(result) },
             ) => {
                 let gate = &mut self.tasks[task.index()].gate;
                 assert_eq!(gate.len(), *command as usize, "{event:?}");
                 gate.push(result.passed);
             }
-            Event::Task(
-                task,
-                TaskEvent::Nudged {
-                    compilation,
-                    others,
-                    missing,
-                },
-            ) => {
+            Event::Task(task, TaskEvent::Nudged { compilation, others, missing }) => {
                 let gate = state.plan.task(*task).finish().expect("it has a gate");
                 let seen = &mut self.tasks[task.index()];
                 seen.nudged.0 += u32::from(*compilation);
@@ -537,76 +484,35 @@ impl ReferenceModel {
                 seen.finished = false;
             }
             Event::Work(task, WorkEvent::Requested(Job::Check(check))) => {
-                assert!(
-                    !self.tasks[task.index()].escalated,
-                    "judged before a person was asked: {event:?}"
-                );
+                assert!(!self.tasks[task.index()].escalated, "judged before a person was asked: {event:?}");
                 self.tasks[task.index()].checks.insert(*check, None);
                 self.a_check_begins(*task, *check);
             }
-            Event::Work(
-                task,
-                WorkEvent::Ended {
-                    job: Job::Check(check),
-                    end: JobEnd::Checked(result),
-                },
-            ) => {
+            Event::Work(task, WorkEvent::Ended { job: Job::Check(check), end: JobEnd::Checked(result) }) => {
                 let seen = &mut self.tasks[task.index()];
                 let before = seen.checks.insert(*check, Some(result.passed));
                 assert_eq!(before, Some(None), "not asked, or answered twice: {event:?}");
                 seen.flaky |= result.passed && result.reruns > 0;
             }
-            Event::Work(
-                task,
-                WorkEvent::Ended {
-                    job: Job::PeerCheck(..),
-                    end: JobEnd::Checked(result),
-                },
-            ) => self.tasks[task.index()].flaky |= result.passed && result.reruns > 0,
-            Event::Ask(
-                id,
-                AskEvent::Requested {
-                    purpose: Purpose::Score(seat),
-                    ..
-                },
-            ) => self.seat_requested(state, *id, *seat),
-            Event::Ask(
-                id,
-                AskEvent::Replied(AskReply {
-                    purpose: Purpose::Score(seat),
-                    answer,
-                    ..
-                }),
-            ) => {
+            Event::Work(task, WorkEvent::Ended { job: Job::PeerCheck(..), end: JobEnd::Checked(result) }) => {
+                self.tasks[task.index()].flaky |= result.passed && result.reruns > 0
+            }
+            Event::Ask(id, AskEvent::Requested { purpose: Purpose::Score(seat), .. }) => {
+                self.seat_requested(state, *id, *seat)
+            }
+            Event::Ask(id, AskEvent::Replied(AskReply { purpose: Purpose::Score(seat), answer, .. })) => {
                 let place = self.seat_ended(*id, *seat);
-                let first = place
-                    .first
-                    .take()
-                    .filter(|_| matches!(answer, Answer::Unreadable { .. }));
+                let first = place.first.take().filter(|_| matches!(answer, Answer::Unreadable { .. }));
                 place.result = first.or(Some(answer.clone()));
             }
-            Event::Ask(
-                id,
-                AskEvent::Failed {
-                    purpose: Purpose::Score(seat),
-                    class,
-                    until,
-                    ..
-                },
-            ) => {
+            Event::Ask(id, AskEvent::Failed { purpose: Purpose::Score(seat), class, until, .. }) => {
                 // What one says that is not independent after all does not count; and who waits for a limit is called off.
                 let is_given_up = matches!(class, FailureClass::PolicyBlocked | FailureClass::Unknown);
                 let place = self.seat_ended_or(*id, *seat, is_given_up);
                 place.result = None;
                 place.windows += u32::from(until.is_some());
             }
-            Event::Task(
-                task,
-                TaskEvent::StageFailed {
-                    stage: StageKey::VERIFICATION,
-                    ..
-                },
-            ) => {
+            Event::Task(task, TaskEvent::StageFailed { stage: StageKey::VERIFICATION, .. }) => {
                 assert!(self.tasks[task.index()].grading.take().is_some(), "{event:?}");
             }
             Event::Task(task, TaskEvent::StageFailed { stage: step, .. }) => {
@@ -621,19 +527,12 @@ impl ReferenceModel {
             }
             Event::Task(task, TaskEvent::MergeBegun { .. }) => {
                 let seen = &mut self.tasks[task.index()];
-                assert!(
-                    state.plan.task(*task).commits() && !seen.landed,
-                    "{event:?} {seen:?}"
-                );
+                assert!(state.plan.task(*task).commits() && !seen.landed, "{event:?} {seen:?}");
                 seen.merging = true;
             }
-            Event::Work(
-                task,
-                WorkEvent::Ended {
-                    end: JobEnd::Merged(merged),
-                    ..
-                },
-            ) => self.merged(*task, merged),
+            Event::Work(task, WorkEvent::Ended { end: JobEnd::Merged(merged), .. }) => {
+                self.merged(*task, merged)
+            }
             Event::Task(task, TaskEvent::ForceAccepted { .. }) => {
                 self.is_exhausted(state, *task);
                 let policy = state.plan.task(*task).on_exhausted;
@@ -655,41 +554,18 @@ impl ReferenceModel {
                 );
                 seen.answered = true;
             }
-            Event::Hold(
-                HoldOwner::Task(task),
-                HoldEvent::Opened {
-                    number,
-                    cause,
-                    reason,
-                    gate,
-                    ..
-                },
-            ) => {
+            Event::Hold(HoldOwner::Task(task), HoldEvent::Opened { number, cause, reason, gate, .. }) => {
                 let seen = &mut self.tasks[task.index()];
-                assert_eq!(
-                    (seen.status, *number),
-                    (Status::AwaitingApproval, seen.asked + 1),
-                    "{event:?}"
-                );
+                assert_eq!((seen.status, *number), (Status::AwaitingApproval, seen.asked + 1), "{event:?}");
                 let acts_again = *reason == WaitingReason::SideEffects;
-                assert!(
-                    !acts_again || seen.acted && state.plan.task(*task).side_effects,
-                    "{event:?}"
-                );
+                assert!(!acts_again || seen.acted && state.plan.task(*task).side_effects, "{event:?}");
                 seen.asked = *number;
                 seen.open_approval = Some(*number);
                 seen.reason = Some((*reason, gate.clone(), *cause == Some(Cause::Vacuous)));
-                seen.for_judges = matches!(
-                    cause,
-                    Some(Cause::GateError | Cause::NoReviewer | Cause::Unstable)
-                );
+                seen.for_judges =
+                    matches!(cause, Some(Cause::GateError | Cause::NoReviewer | Cause::Unstable));
             }
-            Event::Hold(
-                HoldOwner::Task(task),
-                HoldEvent::Closed {
-                    number, resolution, ..
-                },
-            ) => {
+            Event::Hold(HoldOwner::Task(task), HoldEvent::Closed { number, resolution, .. }) => {
                 let seen = &mut self.tasks[task.index()];
                 let open = seen.open_approval.take();
                 seen.escalated = false;
@@ -710,12 +586,7 @@ impl ReferenceModel {
             }
             Event::Hold(HoldOwner::Barrier(hold), HoldEvent::Opened { number, .. }) => {
                 assert!(
-                    state
-                        .plan
-                        .barrier(*hold)
-                        .after
-                        .iter()
-                        .all(|id| self.has_ended(*id)),
+                    state.plan.barrier(*hold).after.iter().all(|id| self.has_ended(*id)),
                     "too early: {event:?}"
                 );
                 let (asked, stage) = self.holds[hold.index()];
@@ -724,21 +595,14 @@ impl ReferenceModel {
                     Standing::Ahead => true,
                     Standing::Rejected => {
                         let blocks = state.plan.barrier(*hold).blocks.iter();
-                        blocks
-                            .map(|id| &self.tasks[id.index()])
-                            .any(|seen| seen.status == Status::Pending)
+                        blocks.map(|id| &self.tasks[id.index()]).any(|seen| seen.status == Status::Pending)
                     }
                     _ => false,
                 };
                 assert!(is_ahead && asked == number - 1, "{asked} {stage:?}: {event:?}");
                 self.holds[hold.index()] = (*number, Standing::Reached);
             }
-            Event::Hold(
-                HoldOwner::Barrier(hold),
-                HoldEvent::Closed {
-                    number, resolution, ..
-                },
-            ) => {
+            Event::Hold(HoldOwner::Barrier(hold), HoldEvent::Closed { number, resolution, .. }) => {
                 self.closes(*hold, *number, *resolution);
             }
             Event::Hold(HoldOwner::Barrier(_), HoldEvent::Undecided { .. } | HoldEvent::TimedOut { .. }) => {
@@ -756,10 +620,7 @@ impl ReferenceModel {
                         self.tasks[task.index()].without.insert(*dependency, *way);
                     }
                     DependencyStep::Unresolvable(waves) => {
-                        assert!(
-                            state.plan.dependencies.of(*task).contains(dependency),
-                            "{event:?}"
-                        );
+                        assert!(state.plan.dependencies.of(*task).contains(dependency), "{event:?}");
                         if let Some(waves) = waves {
                             self.gets_nowhere(state, *task, *waves);
                         }
@@ -804,12 +665,9 @@ impl ReferenceModel {
             Event::Run(RunEvent::WorkRequested(RunWork::Audit { number })) => {
                 self.audit_requested(state, *number)
             }
-            Event::Run(RunEvent::AuditFinished {
-                number,
-                checked,
-                files,
-                ..
-            }) => self.audited(event, *number, checked, files),
+            Event::Run(RunEvent::AuditFinished { number, checked, files, .. }) => {
+                self.audited(event, *number, checked, files)
+            }
             Event::Task(task, TaskEvent::FilesChanged { paths, .. }) => {
                 let seen = &self.tasks[task.index()];
                 let is_asked = matches!(seen.status, Status::Review | Status::AwaitingApproval);
@@ -821,9 +679,7 @@ impl ReferenceModel {
                 assert!(goes_on && !state.plan.rules.budget.is_none(), "{event:?}");
                 (self.limit, self.judging_goes_on) = (true, ceiling.leaves_judging());
             }
-            Event::Budget(BudgetEvent::Held {
-                call, released: true, ..
-            }) => {
+            Event::Budget(BudgetEvent::Held { call, released: true, .. }) => {
                 let ask = state.task(call.task).open_ask(*call);
                 let judges = ask.is_some_and(|ask| ask.purpose.is_judging());
                 assert!(!self.limit || judges && self.judging_goes_on, "{event:?}");
@@ -837,32 +693,19 @@ impl ReferenceModel {
                 self.paused |= !for_good;
                 self.called_off |= for_good;
             }
-            Event::Run(RunEvent::ThresholdFailed {
-                avg_score: points,
-                threshold,
-            }) => {
+            Event::Run(RunEvent::ThresholdFailed { avg_score: points, threshold }) => {
                 assert!(points < threshold, "{event:?}");
                 self.threshold = true;
             }
-            Event::Run(RunEvent::Finished {
-                outcome, conditions, ..
-            }) => {
+            Event::Run(RunEvent::Finished { outcome, conditions, .. }) => {
                 let expected = self.conditions(state);
-                assert_eq!(
-                    (expected[0], &expected),
-                    (*outcome, conditions),
-                    "{:?}",
-                    self.tasks
-                );
+                assert_eq!((expected[0], &expected), (*outcome, conditions), "{:?}", self.tasks);
                 assert!(
                     self.foreign || !expected.contains(&OutcomeClass::Internal),
                     "no reason to have ended: {:?}",
                     self.tasks
                 );
-                assert!(
-                    self.tasks.iter().all(|seen| !seen.in_flight),
-                    "ended with work in flight"
-                );
+                assert!(self.tasks.iter().all(|seen| !seen.in_flight), "ended with work in flight");
                 let stops = expected.iter().any(|class| class.is_stop());
                 if expected == [OutcomeClass::Ok] {
                     self.all_stands(state);
@@ -889,32 +732,20 @@ impl ReferenceModel {
                     Origin::Request => self.asked_for_more(),
                 }
             }
-            Event::Task(
-                task,
-                TaskEvent::EdgeTaken {
-                    edge, visit, kept, ..
-                },
-            ) => {
+            Event::Task(task, TaskEvent::EdgeTaken { edge, visit, kept, .. }) => {
                 self.takes_edge(*task, *edge, *visit);
                 for (id, visits) in kept {
                     self.tasks[id.index()].visits = *visits;
                 }
             }
-            Event::Task(
-                task,
-                TaskEvent::FellBack {
-                    from, to, work: true, ..
-                },
-            ) => self.goes_on_with(state, *task, *from, *to),
+            Event::Task(task, TaskEvent::FellBack { from, to, work: true, .. }) => {
+                self.goes_on_with(state, *task, *from, *to)
+            }
             Event::Task(_, TaskEvent::FellBack { .. } | TaskEvent::Probed { .. })
             | Event::Ask(_, AskEvent::HandedOver { .. }) => {}
             Event::Task(task, TaskEvent::Superseded { by }) => {
                 let seen = &mut self.tasks[task.index()];
-                assert_eq!(
-                    (seen.status, seen.fixup),
-                    (Status::Failed, Some(*by)),
-                    "{event:?}"
-                );
+                assert_eq!((seen.status, seen.fixup), (Status::Failed, Some(*by)), "{event:?}");
                 assert!(!std::mem::replace(&mut seen.superseded, true), "{event:?}");
             }
             Event::Run(RunEvent::TasksWithdrawn { tasks }) => {
@@ -933,10 +764,7 @@ impl ReferenceModel {
                 let seen = &mut self.tasks[task.index()];
                 assert!(seen.finished && seen.status == Status::InProgress, "{event:?}");
                 seen.questions += u32::from(call.is_none());
-                assert!(
-                    seen.questions <= state.plan.rules.settings.max_question_rounds,
-                    "{event:?}"
-                );
+                assert!(seen.questions <= state.plan.rules.settings.max_question_rounds, "{event:?}");
                 seen.question_open = true;
             }
             // The next turn of the attempt follows.
@@ -949,25 +777,20 @@ impl ReferenceModel {
             Event::Task(_, TaskEvent::DelegationDrift { .. }) => {
                 panic!("nothing changes what was delegated: {event:?}")
             }
-            Event::Ask(
-                id,
-                AskEvent::Requested {
-                    purpose: Purpose::Resolve { .. },
-                    ..
-                },
-            ) if id.attempt_try == 1 => self.may_ask_for_another_way(state, id.task),
+            Event::Ask(id, AskEvent::Requested { purpose: Purpose::Resolve { .. }, .. })
+                if id.attempt_try == 1 =>
+            {
+                self.may_ask_for_another_way(state, id.task)
+            }
             Event::Turn(_, TurnEvent::Progress(_))
             | Event::Work(..)
             | Event::Ask(_, AskEvent::Requested { .. } | AskEvent::Replied(_) | AskEvent::Failed { .. })
             | Event::Notice(_)
             | Event::Task(_, TaskEvent::DelegationRefused { .. })
             | Event::Run(RunEvent::Salvaged(_)) => {}
-            Event::Task(
-                task,
-                TaskEvent::Regressed {
-                    files, judged_again, ..
-                },
-            ) => self.regressed(state, *task, files, judged_again),
+            Event::Task(task, TaskEvent::Regressed { files, judged_again, .. }) => {
+                self.regressed(state, *task, files, judged_again)
+            }
         }
     }
 
@@ -1060,11 +883,7 @@ impl Seen {
 
     /// The flag of good work, where no less was shown than it should.
     fn good(&self) -> QualityFlag {
-        if self.relief || self.flaky {
-            QualityFlag::Relaxed
-        } else {
-            QualityFlag::Clean
-        }
+        if self.relief || self.flaky { QualityFlag::Relaxed } else { QualityFlag::Clean }
     }
 
     /// Something that it should have shown was not shown.
@@ -1113,9 +932,6 @@ impl Seen {
             goes_on: std::mem::take(&mut self.goes_on),
             ..Self::default()
         };
-        *self = Self {
-            attempt,
-            ..of_the_task
-        };
+        *self = Self { attempt, ..of_the_task };
     }
 }

@@ -87,10 +87,7 @@ impl Tally {
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let parts: Vec<_> = self
-            .fields()
-            .map(|(name, count)| format!("{name} {count}"))
-            .into();
+        let parts: Vec<_> = self.fields().map(|(name, count)| format!("{name} {count}")).into();
         f.write_str(&parts.join(", "))
     }
 }

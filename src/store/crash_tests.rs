@@ -35,27 +35,12 @@ qualityGates:
 /// The world, deterministic by what is asked: first attempts are not good enough, later ones are.
 fn world(state: &State, effect: &Effect) -> Response {
     match effect {
-        Effect::Job {
-            turn: TurnId { attempt, .. },
-            job: Job::Check(_),
-        } => Response::Check(*attempt > 1),
-        Effect::Ask {
-            purpose: Purpose::Score(seat),
-            ..
-        } if seat.seat == 2 => Response::Unreadable,
-        Effect::Ask {
-            id,
-            purpose: Purpose::Score(seat),
-            ..
-        } => Response::Score(if seat.attempt > 1 || state.task(id.task).attempt.number > 1 {
-            80
-        } else {
-            40
-        }),
-        Effect::Job {
-            job: Job::Scan { .. },
-            ..
-        } => Response::Files(Some(1), 0),
+        Effect::Job { turn: TurnId { attempt, .. }, job: Job::Check(_) } => Response::Check(*attempt > 1),
+        Effect::Ask { purpose: Purpose::Score(seat), .. } if seat.seat == 2 => Response::Unreadable,
+        Effect::Ask { id, purpose: Purpose::Score(seat), .. } => {
+            Response::Score(if seat.attempt > 1 || state.task(id.task).attempt.number > 1 { 80 } else { 40 })
+        }
+        Effect::Job { job: Job::Scan { .. }, .. } => Response::Files(Some(1), 0),
         _ => Response::Finished,
     }
 }
@@ -124,14 +109,7 @@ fn rows(state: &State) -> Vec<Row> {
     state
         .tasks
         .iter()
-        .map(|task| {
-            (
-                task.status(),
-                task.flag(),
-                task.attempt.points,
-                task.attempt.number,
-            )
-        })
+        .map(|task| (task.status(), task.flag(), task.attempt.points, task.attempt.number))
         .collect()
 }
 
@@ -161,17 +139,12 @@ fn crash_and_compare(crash: Crash, fate: Fate, expected: &[Row]) {
     let disk = log.after_crash(fate);
     // Nothing durable means nothing was started: the run never was.
     let Some((mut recovered, end)) = recover(&plan, &disk) else {
-        assert!(
-            simulation.turns.is_empty(),
-            "{crash:?} {fate:?}: work without a record"
-        );
+        assert!(simulation.turns.is_empty(), "{crash:?} {fate:?}: work without a record");
         return;
     };
     let finished = finished_turns(&recovered.journal);
-    let mut log = MemoryLog {
-        bytes: disk[..usize::try_from(end.offset).unwrap()].to_vec(),
-        ..MemoryLog::default()
-    };
+    let mut log =
+        MemoryLog { bytes: disk[..usize::try_from(end.offset).unwrap()].to_vec(), ..MemoryLog::default() };
     log.synced = log.bytes.len();
     let before = recovered.journal.len();
     recovered.resume();
@@ -179,9 +152,7 @@ fn crash_and_compare(crash: Crash, fate: Fate, expected: &[Row]) {
     let mut rest = log.clone();
     {
         let mut journal = Journal::new(&mut rest, Path::new("journal.jsonl"), end);
-        resumed
-            .iter()
-            .for_each(|events| journal.push(Timestamp(0), &decision(events)).unwrap());
+        resumed.iter().for_each(|events| journal.push(Timestamp(0), &decision(events)).unwrap());
         journal.commit().unwrap();
     }
     recovered.journal.extend(resumed);
@@ -241,11 +212,7 @@ fn exited_but_not_committed() {
     let mut recovered = Simulation::recovered(plan, durable);
     recovered.resume();
     recovered.run(world);
-    let again = recovered
-        .turns
-        .iter()
-        .find(|turn| turn.task == started.task)
-        .unwrap();
+    let again = recovered.turns.iter().find(|turn| turn.task == started.task).unwrap();
     assert_eq!((again.attempt, again.turn), (started.attempt, started.turn + 1));
     assert_eq!(rows(&recovered.state), undisturbed().0);
 }
@@ -266,10 +233,7 @@ fn a_turn_that_outlived_the_crash_is_not_started_again() {
         adopted += kept.len();
         recovered.resume_keeping(&kept);
         recovered.run(world);
-        assert!(
-            recovered.turns.iter().all(|turn| !kept.contains(turn)),
-            "{commit}"
-        );
+        assert!(recovered.turns.iter().all(|turn| !kept.contains(turn)), "{commit}");
         assert_eq!(rows(&recovered.state), expected, "{commit}");
         let lost = |event: &Event| matches!(event, Event::Turn(_, TurnEvent::Lost));
         assert!(!recovered.journal.iter().flatten().any(lost), "{commit}");
@@ -286,11 +250,7 @@ fn the_middle_of_a_panel() {
     let panel_seats =
         |simulation: &Simulation| simulation.todo.iter().filter(|effect| is_seat(effect)).count();
     while panel_seats(&simulation) < 3 {
-        let next = simulation
-            .todo
-            .iter()
-            .position(|effect| !is_seat(effect))
-            .expect("the panel is asked");
+        let next = simulation.todo.iter().position(|effect| !is_seat(effect)).expect("the panel is asked");
         simulation.perform(next, &mut world);
     }
     for _ in 0..2 {
@@ -299,11 +259,7 @@ fn the_middle_of_a_panel() {
     }
     let mut recovered = Simulation::recovered(plan, &simulation.journal);
     recovered.resume();
-    assert_eq!(
-        panel_seats(&recovered),
-        1,
-        "replied seats are used, the other is asked again"
-    );
+    assert_eq!(panel_seats(&recovered), 1, "replied seats are used, the other is asked again");
     recovered.run(world);
     assert_eq!(rows(&recovered.state), undisturbed().0);
 }

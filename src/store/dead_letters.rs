@@ -31,9 +31,7 @@ pub struct DeadLetters {
 impl DeadLetters {
     /// The queue of a state folder, whether it exists or not.
     pub fn of(folder: &StateFolder) -> Self {
-        Self {
-            path: folder.path().join("dead-letters.jsonl"),
-        }
+        Self { path: folder.path().join("dead-letters.jsonl") }
     }
 
     /// The file of the queue.
@@ -150,32 +148,17 @@ mod tests {
     fn scene() -> Scene {
         let folder = tempfile::tempdir().unwrap();
         let queue = DeadLetters::of(&StateFolder::at(folder.path()).unwrap());
-        Scene {
-            _folder: folder,
-            queue,
-        }
+        Scene { _folder: folder, queue }
     }
 
     fn letter(n: usize) -> DeadLetter {
         let run = RunId::new("r1").unwrap();
         let operation = "notify:ops".to_owned();
-        DeadLetter::new(
-            format!("r1.n{n}"),
-            run,
-            operation,
-            FailureClass::Timeout,
-            "slow".to_owned(),
-            NOW,
-        )
+        DeadLetter::new(format!("r1.n{n}"), run, operation, FailureClass::Timeout, "slow".to_owned(), NOW)
     }
 
     fn ids(queue: &DeadLetters) -> Vec<String> {
-        queue
-            .read()
-            .unwrap()
-            .into_iter()
-            .map(|letter| letter.id)
-            .collect()
+        queue.read().unwrap().into_iter().map(|letter| letter.id).collect()
     }
 
     #[test]
@@ -183,11 +166,7 @@ mod tests {
         let Scene { queue, .. } = &scene();
         assert_eq!(ids(queue), Vec::<String>::new());
         assert!(queue.add(vec![letter(1), letter(2)], NOW).unwrap().is_empty());
-        queue
-            .update("r1.n1", NOW, |letter| {
-                letter.close(LetterStatus::Resolved, None, NOW)
-            })
-            .unwrap();
+        queue.update("r1.n1", NOW, |letter| letter.close(LetterStatus::Resolved, None, NOW)).unwrap();
         queue.add(vec![letter(1), letter(3)], NOW).unwrap();
         assert_eq!(ids(queue), ["r1.n1", "r1.n2", "r1.n3"]);
         assert_eq!(queue.read().unwrap()[0].status, LetterStatus::Resolved);
@@ -208,10 +187,7 @@ mod tests {
         damaged[40] ^= 1;
         fs::write(queue.path(), &damaged).unwrap();
         let error = queue.read().unwrap_err();
-        assert!(
-            matches!(error, StateFileError::Damaged { line: 1, .. }),
-            "{error}"
-        );
+        assert!(matches!(error, StateFileError::Damaged { line: 1, .. }), "{error}");
         // What cannot be read is not written over.
         assert!(queue.add(vec![letter(3)], NOW).is_err());
         assert_eq!(fs::read(queue.path()).unwrap(), damaged);
@@ -221,16 +197,8 @@ mod tests {
     fn closed_letters_go_after_a_week_and_open_ones_never() {
         let Scene { queue, .. } = &scene();
         queue.add((1..=3).map(letter).collect(), NOW).unwrap();
-        queue
-            .update("r1.n1", NOW, |letter| {
-                letter.close(LetterStatus::Resolved, None, NOW)
-            })
-            .unwrap();
-        queue
-            .update("r1.n2", NOW, |letter| {
-                letter.close(LetterStatus::Abandoned, None, NOW)
-            })
-            .unwrap();
+        queue.update("r1.n1", NOW, |letter| letter.close(LetterStatus::Resolved, None, NOW)).unwrap();
+        queue.update("r1.n2", NOW, |letter| letter.close(LetterStatus::Abandoned, None, NOW)).unwrap();
         let week = NOW.plus(KEPT_FOR);
         queue.add(Vec::new(), Timestamp(week.0 - 1)).unwrap();
         assert_eq!(ids(queue).len(), 3);
@@ -244,11 +212,7 @@ mod tests {
     fn a_full_queue_lets_closed_letters_go_and_refuses_rather_than_lose_an_open_one() {
         let Scene { queue, .. } = &scene();
         queue.add((1..=MOST_LETTERS).map(letter).collect(), NOW).unwrap();
-        queue
-            .update("r1.n7", NOW, |letter| {
-                letter.close(LetterStatus::Resolved, None, NOW)
-            })
-            .unwrap();
+        queue.update("r1.n7", NOW, |letter| letter.close(LetterStatus::Resolved, None, NOW)).unwrap();
         let refused = queue.add(vec![letter(5_001), letter(5_002)], NOW).unwrap();
         assert_eq!(refused, ["r1.n5002"]);
         let ids = ids(queue);

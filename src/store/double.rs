@@ -46,10 +46,7 @@ impl MemoryLog {
 
     /// Records that were synced.
     pub fn synced_records(&self) -> usize {
-        self.bytes[..self.synced]
-            .iter()
-            .filter(|byte| **byte == b'\n')
-            .count()
+        self.bytes[..self.synced].iter().filter(|byte| **byte == b'\n').count()
     }
 
     /// The disk after a crash.

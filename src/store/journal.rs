@@ -111,9 +111,7 @@ impl<F: LogFile> Journal<F> {
             self.file.sync().map_err(|error| self.poison(error))?;
             self.inherited = false;
         }
-        self.file
-            .append(&self.buffer)
-            .map_err(|error| self.poison(error))?;
+        self.file.append(&self.buffer).map_err(|error| self.poison(error))?;
         self.offset += self.buffer.len() as u64;
         self.checksum.update(&self.buffer);
         self.buffer.clear();
@@ -137,11 +135,7 @@ impl<F: LogFile> Journal<F> {
 
     /// The end of the journal: what was written, and the number that the next event gets.
     pub fn end(&self) -> JournalEnd {
-        JournalEnd {
-            seq: self.next_seq,
-            offset: self.offset,
-            checksum: self.checksum.clone().finalize(),
-        }
+        JournalEnd { seq: self.next_seq, offset: self.offset, checksum: self.checksum.clone().finalize() }
     }
 
     /// The number that the next event gets.
@@ -168,10 +162,7 @@ impl<F: LogFile> Journal<F> {
 
     fn poison(&mut self, source: io::Error) -> JournalError {
         self.poisoned = true;
-        JournalError {
-            path: self.path.clone(),
-            source,
-        }
+        JournalError { path: self.path.clone(), source }
     }
 }
 
@@ -264,10 +255,8 @@ impl Reader {
     /// # Errors
     /// When the file cannot be opened.
     pub fn open(path: &Path) -> Result<Self, DamagedJournal> {
-        let file = open_regular(path).map_err(|source| DamagedJournal::Io {
-            path: path.to_owned(),
-            source,
-        })?;
+        let file =
+            open_regular(path).map_err(|source| DamagedJournal::Io { path: path.to_owned(), source })?;
         Ok(Self::new(BufReader::with_capacity(256 * 1024, file), path))
     }
 
@@ -278,10 +267,7 @@ impl Reader {
     pub fn open_at(path: &Path, end: JournalEnd) -> Result<Self, DamagedJournal> {
         let mut reader = Self::open(path)?;
         let sought = reader.input.seek(io::SeekFrom::Start(end.offset));
-        sought.map_err(|source| DamagedJournal::Io {
-            path: path.to_owned(),
-            source,
-        })?;
+        sought.map_err(|source| DamagedJournal::Io { path: path.to_owned(), source })?;
         reader.offset = end.offset;
         reader.next_seq = end.seq;
         reader.checksum = Hasher::new_with_initial_len(end.checksum, end.offset);
@@ -338,11 +324,7 @@ impl<R: BufRead> Reader<R> {
 
     /// The end of the last good record, and the number that the next event gets.
     pub fn end(&self) -> JournalEnd {
-        JournalEnd {
-            seq: self.next_seq,
-            offset: self.offset,
-            checksum: self.checksum.clone().finalize(),
-        }
+        JournalEnd { seq: self.next_seq, offset: self.offset, checksum: self.checksum.clone().finalize() }
     }
 
     /// Where the last good record begins.
@@ -371,12 +353,7 @@ impl<R: BufRead> Reader<R> {
     }
 
     fn damaged(&self, line: u64, byte: u64, what: String) -> DamagedJournal {
-        DamagedJournal::Damaged {
-            path: self.path.clone(),
-            line,
-            byte,
-            what,
-        }
+        DamagedJournal::Damaged { path: self.path.clone(), line, byte, what }
     }
 
     fn read_line(&mut self) -> Result<bool, DamagedJournal> {
@@ -384,10 +361,7 @@ impl<R: BufRead> Reader<R> {
         self.line_number += 1;
         let mut input = self.input.by_ref().take(LONGEST_RECORD + 1);
         let read = input.read_until(b'\n', &mut self.line);
-        let read = read.map_err(|source| DamagedJournal::Io {
-            path: self.path.clone(),
-            source,
-        })?;
+        let read = read.map_err(|source| DamagedJournal::Io { path: self.path.clone(), source })?;
         if read as u64 > LONGEST_RECORD {
             let what = format!("no record is longer than {LONGEST_RECORD} bytes");
             return Err(self.damaged(self.line_number, self.offset, what));
@@ -396,10 +370,8 @@ impl<R: BufRead> Reader<R> {
     }
 
     fn decode_line(&self) -> Result<Record, BadRecord> {
-        let line = self
-            .line
-            .strip_suffix(b"\n")
-            .ok_or(BadRecord::Line("it ends in the middle of a record"))?;
+        let line =
+            self.line.strip_suffix(b"\n").ok_or(BadRecord::Line("it ends in the middle of a record"))?;
         let record = Record::of_line(line)?;
         if record.seq != self.next_seq {
             return Err(BadRecord::Order(record.seq, self.next_seq));
@@ -505,10 +477,7 @@ mod tests {
         assert_eq!((log.appends, log.syncs), (3, 3));
         let (records, _, torn) = read_all(&log.bytes).unwrap();
         assert_eq!((records.len(), torn), (6, None));
-        assert_eq!(
-            records.iter().map(|record| record.seq).collect::<Vec<_>>(),
-            [1, 3, 5, 7, 9, 11]
-        );
+        assert_eq!(records.iter().map(|record| record.seq).collect::<Vec<_>>(), [1, 3, 5, 7, 9, 11]);
         let batches: Vec<_> = records.iter().map(|record| record.starts_batch).collect();
         assert_eq!(batches, [true, false, false, true, true, false]);
     }
@@ -533,15 +502,12 @@ mod tests {
         let first = end_of(&log.bytes);
         let end = {
             let mut journal = Journal::new(&mut log, Path::new("j"), first);
-            journal
-                .push(Timestamp(0), &warnings(vec![warning("killed")]))
-                .unwrap();
+            journal.push(Timestamp(0), &warnings(vec![warning("killed")])).unwrap();
             journal.write().unwrap();
             journal.end()
         };
         let mut next = Journal::new(&mut log, Path::new("j"), end);
-        next.push(Timestamp(0), &warnings(vec![warning("resumed")]))
-            .unwrap();
+        next.push(Timestamp(0), &warnings(vec![warning("resumed")])).unwrap();
         next.write().unwrap();
         assert_eq!(log.synced as u64, end.offset, "the old batch is on the disk");
         let disk = log.after_crash(Fate::Zeroed(0, 10));
@@ -558,10 +524,7 @@ mod tests {
 
     #[test]
     fn a_failed_sync_is_never_tried_again() {
-        let mut log = MemoryLog {
-            fail_sync_after: Some(1),
-            ..MemoryLog::default()
-        };
+        let mut log = MemoryLog { fail_sync_after: Some(1), ..MemoryLog::default() };
         let mut journal = Journal::new(&mut log, Path::new("j"), JournalEnd::START);
         journal.push(Timestamp(0), &warnings(vec![warning("x")])).unwrap();
         journal.commit().unwrap();
@@ -589,17 +552,12 @@ mod tests {
         let mut log = MemoryLog::default();
         journal(&mut log, &[1, 2, 1, 1]).unwrap();
         let whole = log.bytes.clone();
-        let ends: Vec<usize> = (1..)
-            .zip(&whole)
-            .filter(|(_, byte)| **byte == b'\n')
-            .map(|(end, _)| end)
-            .collect();
+        let ends: Vec<usize> =
+            (1..).zip(&whole).filter(|(_, byte)| **byte == b'\n').map(|(end, _)| end).collect();
         assert_eq!(ends.len(), 5);
         let last = log.synced_before_last;
         // Whole sectors, some bytes of one record, or the border of two: as a power loss leaves what was never written.
-        let holes = (0..last)
-            .step_by(7)
-            .flat_map(|from| [2, 60, 512].map(|length| (from, length)));
+        let holes = (0..last).step_by(7).flat_map(|from| [2, 60, 512].map(|length| (from, length)));
         for (from, length) in holes {
             // The line of the last batch begins where the one before it ends.
             let to = (from + length).min(last - 1);
@@ -643,11 +601,7 @@ mod tests {
                 assert!(reader.next_record().unwrap().is_some());
             }
             let read = reader.next_record();
-            assert!(
-                reader.line.len() as u64 <= LONGEST_RECORD + 1,
-                "{}",
-                reader.line.len()
-            );
+            assert!(reader.line.len() as u64 <= LONGEST_RECORD + 1, "{}", reader.line.len());
             match (read, is_too_long) {
                 (Ok(None), false) => assert_eq!(reader.torn(), Some(LONGEST_RECORD)),
                 (Err(DamagedJournal::Damaged { line, byte, what, .. }), true) => {
@@ -667,9 +621,7 @@ mod tests {
             let mut bytes = log.bytes.clone();
             bytes[byte] ^= 1 << bit;
             match read_all(&bytes) {
-                Err(DamagedJournal::Damaged {
-                    line, byte: start, ..
-                }) => {
+                Err(DamagedJournal::Damaged { line, byte: start, .. }) => {
                     assert!(
                         start <= byte as u64 && line <= 3,
                         "flip at {byte} named line {line}, byte {start}"

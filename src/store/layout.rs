@@ -144,10 +144,7 @@ impl StateFolder {
         self.look()?;
         let path = self.root.join("VERSION");
         let text = if_there(read_regular(&path, LONGEST_VERSION));
-        let text = text.map_err(|source| FolderError::Io {
-            path: path.clone(),
-            source,
-        })?;
+        let text = text.map_err(|source| FolderError::Io { path: path.clone(), source })?;
         let format = text.map(|text| String::from_utf8_lossy(&text).trim().parse::<u32>());
         match format {
             None | Some(Ok(FORMAT)) => Ok(()),
@@ -178,10 +175,7 @@ impl StateFolder {
 
     /// The folder of one run.
     pub fn run(&self, id: &RunId) -> RunFolder {
-        RunFolder {
-            root: self.root.join("runs").join(id.as_str()),
-            id: id.clone(),
-        }
+        RunFolder { root: self.root.join("runs").join(id.as_str()), id: id.clone() }
     }
 
     /// All runs that have a journal, the one that began first at first.
@@ -305,9 +299,7 @@ impl RunFolder {
     /// The state folder that it is in.
     pub fn state_folder(&self) -> StateFolder {
         let root = self.root.ancestors().nth(2).unwrap_or(&self.root);
-        StateFolder {
-            root: root.to_owned(),
-        }
+        StateFolder { root: root.to_owned() }
     }
 
     /// Checks that nothing in the folder leads elsewhere.

@@ -89,12 +89,7 @@ pub enum LockError {
 fn describe(holder: Option<&Holder>) -> String {
     holder.map_or_else(
         || "another process".to_owned(),
-        |h| {
-            format!(
-                "process {} on {} since {} ({})",
-                h.pid, h.host, h.started_at, h.command
-            )
-        },
+        |h| format!("process {} on {} since {} ({})", h.pid, h.host, h.started_at, h.command),
     )
 }
 
@@ -105,19 +100,15 @@ impl Lock {
     /// # Errors
     /// [`LockError`]
     pub fn take(path: &Path, command: &str, run: Option<&RunId>) -> Result<Self, LockError> {
-        let io = |source| LockError::Io {
-            path: path.to_owned(),
-            source,
-        };
+        let io = |source| LockError::Io { path: path.to_owned(), source };
         let begin = Instant::now();
         loop {
             let file = open_with(path, OFlags::RDWR | OFlags::CREATE).map_err(io)?;
             match Self::of_opened(file, path, command, run) {
                 Ok(Some(lock)) => return Ok(lock),
                 Ok(None) => {}
-                Err(LockError::Held {
-                    holder: Some(holder), ..
-                }) if !holder.may_live() && begin.elapsed() < LONGEST_WAIT => {}
+                Err(LockError::Held { holder: Some(holder), .. })
+                    if !holder.may_live() && begin.elapsed() < LONGEST_WAIT => {}
                 Err(error) => return Err(error),
             }
         }
@@ -130,10 +121,7 @@ impl Lock {
         command: &str,
         run: Option<&RunId>,
     ) -> Result<Option<Self>, LockError> {
-        let io = |source| LockError::Io {
-            path: path.to_owned(),
-            source,
-        };
+        let io = |source| LockError::Io { path: path.to_owned(), source };
         match file.try_lock() {
             Ok(()) => {}
             // A reader that looks whether somebody writes holds the file for a moment; that is no lock.
@@ -151,8 +139,7 @@ impl Lock {
         }
         // Another process may have deleted the file between our open and our lock: then we hold nothing that counts.
         let same = std::fs::symlink_metadata(path).is_ok_and(|there| {
-            file.metadata()
-                .is_ok_and(|ours| (ours.dev(), ours.ino()) == (there.dev(), there.ino()))
+            file.metadata().is_ok_and(|ours| (ours.dev(), ours.ino()) == (there.dev(), there.ino()))
         });
         if !same {
             return Ok(None);
@@ -244,10 +231,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("lock");
         let first = Lock::take(&path, "run", None).unwrap();
-        let Err(LockError::Held {
-            holder: Some(holder), ..
-        }) = Lock::take(&path, "run", None)
-        else {
+        let Err(LockError::Held { holder: Some(holder), .. }) = Lock::take(&path, "run", None) else {
             panic!("two writers")
         };
         assert_eq!(holder.pid, std::process::id());
@@ -286,10 +270,7 @@ mod tests {
         // The path is free now; who takes it holds the file that others will see.
         let second = Lock::take(&path, "run", None).unwrap();
         drop(first);
-        assert!(matches!(
-            Lock::take(&path, "run", None),
-            Err(LockError::Held { .. })
-        ));
+        assert!(matches!(Lock::take(&path, "run", None), Err(LockError::Held { .. })));
         drop(second);
     }
 

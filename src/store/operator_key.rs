@@ -114,9 +114,8 @@ impl OperatorKey {
     /// Whether the code is this key's code of the text. Takes as long for a wrong one.
     pub fn verifies(&self, text: &str, code: &str) -> bool {
         let digits = code.as_bytes().chunks(2);
-        let bytes: Option<Vec<u8>> = digits
-            .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok())
-            .collect();
+        let bytes: Option<Vec<u8>> =
+            digits.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()).collect();
         bytes.is_some_and(|bytes| self.mac(text).verify_slice(&bytes).is_ok())
     }
 
@@ -162,12 +161,7 @@ fn make(path: &Path) -> io::Result<()> {
     let mut key = [0; KEY_BYTES];
     fs::File::open("/dev/urandom")?.read_exact(&mut key)?;
     let temporary = folder.join(format!(".key-{}", std::process::id()));
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(&temporary)?;
+    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&temporary)?;
     file.write_all(&key)?;
     sync_file(&file)?;
     let linked = fs::hard_link(&temporary, path);
@@ -204,10 +198,7 @@ mod tests {
         assert!(!path.exists() && synced.len() == 1, "{synced:?}");
         let (made, synced) = on_a_disk(None, || make(&path));
         made.unwrap();
-        let synced: Vec<_> = synced
-            .iter()
-            .map(|(path, bytes)| (path.parent(), *bytes))
-            .collect();
+        let synced: Vec<_> = synced.iter().map(|(path, bytes)| (path.parent(), *bytes)).collect();
         assert_eq!(synced, [(Some(&*folder), 32), (Some(place.path()), 0)]);
     }
 
@@ -223,10 +214,7 @@ mod tests {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
         let code = |key: Option<OperatorKey>| key.unwrap().code("text");
         assert_eq!(code(found("").unwrap()), OperatorKey::of(&[7; 40]).code("text"));
-        assert_eq!(
-            code(found("a text").unwrap()),
-            OperatorKey::of(b"a text").code("text")
-        );
+        assert_eq!(code(found("a text").unwrap()), OperatorKey::of(b"a text").code("text"));
         fs::write(&path, "short").unwrap();
         assert!(found("").is_err());
     }

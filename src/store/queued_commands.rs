@@ -61,10 +61,7 @@ pub enum InboxFile {
 pub fn put(inbox: &Path, key: &OperatorKey, queued: &Queued) -> io::Result<PathBuf> {
     create_dir_durable(inbox)?;
     let body = serde_json::to_string(queued)?;
-    let envelope = Envelope {
-        code: key.code(&body),
-        body,
-    };
+    let envelope = Envelope { code: key.code(&body), body };
     let path = inbox.join(format!("{}.json", queued.id));
     replace_file(&path, &serde_json::to_vec(&envelope)?)?;
     Ok(path)

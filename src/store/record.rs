@@ -229,10 +229,7 @@ mod tests {
             fact: Fact::Warn("x".to_owned()),
             events: vec![
                 Event::Run(RunEvent::Warning(Concern::Notice, "x".to_owned())),
-                Event::Run(RunEvent::Paused {
-                    by: "me".to_owned(),
-                    for_good: false,
-                }),
+                Event::Run(RunEvent::Paused { by: "me".to_owned(), for_good: false }),
             ],
             direct: 1,
         };
@@ -256,14 +253,11 @@ mod tests {
             (format!(r#""events":[{EVENT}],"more":1"#), "unknown field `more`"),
             (r#""events":[]"#.to_owned(), "too few events"),
         ] {
-            let error = of(&format!(r#"{{"seq":1,"at":1,"fact":{{"warn":"x"}},{rest}}}"#))
-                .unwrap_err()
-                .to_string();
+            let error =
+                of(&format!(r#"{{"seq":1,"at":1,"fact":{{"warn":"x"}},{rest}}}"#)).unwrap_err().to_string();
             assert!(error.contains(why), "{rest}: {error}");
         }
-        let error = of(&format!(
-            r#"{{"seq":1,"at":1,"fact":"advance","events":[{EVENT}],"told":1}}"#
-        ));
+        let error = of(&format!(r#"{{"seq":1,"at":1,"fact":"advance","events":[{EVENT}],"told":1}}"#));
         assert!(error.unwrap_err().to_string().contains("its fact is no event"));
         let whole =
             format!(r#"{{"seq":1,"at":1,"fact":"advance","events":[{EVENT},{EVENT}],"due":1,"b":1}}"#);

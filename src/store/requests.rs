@@ -94,10 +94,7 @@ pub struct Requests {
 impl Requests {
     /// The requests of a state folder, whether there are any or not.
     pub fn of(folder: &StateFolder) -> Self {
-        Self {
-            state: folder.clone(),
-            folder: folder.path().join("requests"),
-        }
+        Self { state: folder.clone(), folder: folder.path().join("requests") }
     }
 
     /// The requests, the oldest first.
@@ -171,9 +168,7 @@ impl Requests {
 
     fn numbers(&self) -> Result<Vec<u32>, StateFileError> {
         let names = if_there(OpenFolder::open(&self.folder).and_then(|folder| folder.names()));
-        let names = names
-            .map_err(StateFileError::io(&self.folder))?
-            .unwrap_or_default();
+        let names = names.map_err(StateFileError::io(&self.folder))?.unwrap_or_default();
         let number = |name: &OsString| {
             let name = name.to_str()?.strip_suffix(".json")?;
             name.strip_prefix(NAME)?.parse().ok()
@@ -190,13 +185,11 @@ impl Requests {
     fn read(&self, number: u32) -> Result<WorkRequest, StateFileError> {
         let path = self.path(number);
         let lines = read_lines(&path, LONGEST_REQUEST)?;
-        <[WorkRequest; 1]>::try_from(lines)
-            .map(|[request]| request)
-            .map_err(|_| StateFileError::Damaged {
-                path,
-                line: 1,
-                why: "it is not one whole line".to_owned(),
-            })
+        <[WorkRequest; 1]>::try_from(lines).map(|[request]| request).map_err(|_| StateFileError::Damaged {
+            path,
+            line: 1,
+            why: "it is not one whole line".to_owned(),
+        })
     }
 
     fn write(&self, request: &WorkRequest) -> Result<(), StateFileError> {

@@ -43,11 +43,7 @@ pub struct JournalEnd {
 
 impl JournalEnd {
     /// The end of an empty journal.
-    pub const START: Self = Self {
-        seq: 1,
-        offset: 0,
-        checksum: 0,
-    };
+    pub const START: Self = Self { seq: 1, offset: 0, checksum: 0 };
 }
 
 /// A run in short.
@@ -107,10 +103,7 @@ impl Snapshot {
             mission: state.plan.name.clone(),
             end,
             unfinished: state.is_unfinished(),
-            rows: front
-                .outcome
-                .filter(|_| state.is_unfinished())
-                .map(|_| rows(state)),
+            rows: front.outcome.filter(|_| state.is_unfinished()).map(|_| rows(state)),
             front,
         }
     }
@@ -168,13 +161,7 @@ fn rows(state: &State) -> Vec<TaskSummary> {
     let taken = state.plan.selected_ids().filter(|id| state.takes(*id));
     let rows = taken.map(|id| (state.plan.task(id), state.task(id)));
     rows.map(|(plan, task)| {
-        (
-            plan.title.to_string(),
-            task.status(),
-            task.flag(),
-            task.attempt.points,
-            task.attempt.number,
-        )
+        (plan.title.to_string(), task.status(), task.flag(), task.attempt.points, task.attempt.number)
     })
     .collect()
 }
@@ -216,19 +203,13 @@ impl Genuine {
             return Ok(None);
         };
         if !is_vouched_for(members, key) {
-            return Err(wrong(
-                "it carries a wrong code: somebody else changed it".to_owned(),
-            ));
+            return Err(wrong("it carries a wrong code: somebody else changed it".to_owned()));
         }
         if head.run_id != *run.id() {
             return Err(wrong(format!("it is of run {}", head.run_id)));
         }
         let is_whole = ends_at(run, head.end, read)?;
-        Ok(Some(Self {
-            text,
-            end: head.end,
-            is_whole,
-        }))
+        Ok(Some(Self { text, end: head.end, is_whole }))
     }
 
     fn parse<T: DeserializeOwned>(&self) -> serde_json::Result<T> {
@@ -239,9 +220,7 @@ impl Genuine {
 /// Whether the first member is the key's code of all behind it.
 fn is_vouched_for(members: &[u8], key: &OperatorKey) -> bool {
     let (open, length, close) = CODE;
-    let code = members
-        .strip_prefix(open)
-        .and_then(|rest| rest.split_at_checked(length));
+    let code = members.strip_prefix(open).and_then(|rest| rest.split_at_checked(length));
     code.and_then(|(code, rest)| {
         let [code, rest] = [code, rest.strip_prefix(close)?].map(std::str::from_utf8);
         Some(key.verifies(rest.ok()?, code.ok()?))
@@ -300,11 +279,7 @@ mod tests {
             key: String::new(),
             run_id: RunId::new("r1").unwrap(),
             mission: "m".to_owned(),
-            end: JournalEnd {
-                seq: 3,
-                offset: journal.len() as u64,
-                checksum: crc32fast::hash(journal),
-            },
+            end: JournalEnd { seq: 3, offset: journal.len() as u64, checksum: crc32fast::hash(journal) },
             unfinished: true,
             front: Front {
                 at: Timestamp(7),
@@ -325,10 +300,7 @@ mod tests {
         std::fs::write(run.journal(), "records").unwrap();
         snapshot(b"records").write(&run, &key).unwrap();
         let (key, other) = (Some(&key), OperatorKey::of(b"other"));
-        assert_eq!(
-            Snapshot::read(&run, key).unwrap().front,
-            snapshot(b"records").front
-        );
+        assert_eq!(Snapshot::read(&run, key).unwrap().front, snapshot(b"records").front);
         // A key that is not here, or another one, says nothing about it.
         for key in [None, Some(&other)] {
             assert_eq!(Snapshot::compare(&run, key).unwrap(), None);
@@ -358,14 +330,7 @@ mod tests {
         assert!(read(JournalEnd { checksum, ..end }).is_none());
         // Of other bytes it says nothing: the journal itself is read.
         let offset = end.offset - 1;
-        assert!(
-            read(JournalEnd {
-                checksum,
-                offset,
-                ..end
-            })
-            .is_some()
-        );
+        assert!(read(JournalEnd { checksum, offset, ..end }).is_some());
     }
 
     #[test]
@@ -389,11 +354,7 @@ mod tests {
             checked_line::encode_members(&mut sealed, &[members]);
             std::fs::write(run.snapshot(), &sealed).unwrap();
             let is_checksum = byte < checked_line_length();
-            assert_eq!(
-                Front::read(&run, Some(&key), None).is_some(),
-                is_checksum,
-                "byte {byte}"
-            );
+            assert_eq!(Front::read(&run, Some(&key), None).is_some(), is_checksum, "byte {byte}");
         }
         let another = StateFolder::at(&folder.path().join(".polpo")).unwrap();
         let another = another.run(&RunId::new("r2").unwrap());

@@ -54,11 +54,7 @@ pub fn read_lines<T: DeserializeOwned>(path: &Path, longest: u64) -> Result<Vec<
     let read = |(number, line)| {
         let whole = checked_line::verify(line).map_err(str::to_owned);
         let value = whole.and_then(|()| serde_json::from_slice(line).map_err(|error| error.to_string()));
-        value.map_err(|why| StateFileError::Damaged {
-            path: path.to_owned(),
-            line: number,
-            why,
-        })
+        value.map_err(|why| StateFileError::Damaged { path: path.to_owned(), line: number, why })
     };
     (1..).zip(lines).map(read).collect()
 }
@@ -71,8 +67,6 @@ pub fn replace_lines<T: Serialize>(path: &Path, values: &[T]) -> Result<(), Stat
         bytes.push(b'\n');
         Ok::<_, serde_json::Error>(())
     });
-    let replaced = encoded
-        .map_err(io::Error::from)
-        .and_then(|()| replace_file(path, &bytes));
+    let replaced = encoded.map_err(io::Error::from).and_then(|()| replace_file(path, &bytes));
     replaced.map_err(StateFileError::io(path))
 }

@@ -64,33 +64,20 @@ pub fn look_at_root(root: &Path) -> Result<(), Misplaced> {
 pub fn look_at(state: &Path, below: &Path, places: &[(&str, ItemKind)]) -> Result<(), Misplaced> {
     let owner = fs::symlink_metadata(state).ok().map(|state| state.uid());
     for (name, kind) in places {
-        let path = if name.is_empty() {
-            below.to_owned()
-        } else {
-            below.join(name)
-        };
+        let path = if name.is_empty() { below.to_owned() } else { below.join(name) };
         look(&path, *kind, owner)?;
     }
     Ok(())
 }
 
 fn look(path: &Path, wanted: ItemKind, owner: Option<u32>) -> Result<(), Misplaced> {
-    let misplaced = |what: String| {
-        Err(Misplaced {
-            path: path.to_owned(),
-            what,
-        })
-    };
+    let misplaced = |what: String| Err(Misplaced { path: path.to_owned(), what });
     // What cannot be looked at is said by whoever needs it.
     let Ok(found) = fs::symlink_metadata(path) else {
         return Ok(());
     };
     if !wanted.is(found.file_type()) {
-        return misplaced(format!(
-            "{}, not {}",
-            described(found.file_type()),
-            wanted.as_str()
-        ));
+        return misplaced(format!("{}, not {}", described(found.file_type()), wanted.as_str()));
     }
     if !is_ours(&found, owner) {
         return misplaced(format!("user {}'s, not yours", found.uid()));

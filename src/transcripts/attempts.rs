@@ -23,9 +23,7 @@ fn checks_that_fail_send_the_work_back_until_it_fails_twice_in_the_same_way() {
     .files("a", "changed")
     .check("a", 1, false);
     let failing = |times| {
-        let run = Run::of(&mission(
-            "  - {title: a, review: none, expectations: [{type: test, command: x}]}",
-        ));
+        let run = Run::of(&mission("  - {title: a, review: none, expectations: [{type: test, command: x}]}"));
         (0..times).fold(run, |run, _| run.check("a", 1, false))
     };
     transcript!(run.text_and(vec![("a fix helps", failing(1)), ("nothing changes", failing(2)),]));
@@ -44,9 +42,7 @@ fn a_finish_gate_nudges_and_lets_go() {
     let changes = |changed: &[Option<u32>]| {
         let yaml = "  - {title: a, review: none, targetFiles: [f], verify: {requireFileChanges: true, maxAttempts: 1}}";
         let run = Run::of(&mission(yaml));
-        changed
-            .iter()
-            .fold(run, |run, changed| run.worker_changes_files("a", *changed))
+        changed.iter().fold(run, |run, changed| run.worker_changes_files("a", *changed))
     };
     transcript!(run.text_and(vec![
         ("nothing, then a file is changed", changes(&[Some(0), Some(1)])),
@@ -66,10 +62,8 @@ fn an_agent_that_fails_is_tried_again_and_a_request_that_fails_is_repeated() {
         .time_passes()
         .worker_fails("a", "unknown");
     let fails = |class| Run::of(&yaml).worker_fails("a", class);
-    let again = |run: Run| {
-        run.worker_cannot_start("a", "rate_limited")
-            .worker_cannot_start("a", "rate_limited")
-    };
+    let again =
+        |run: Run| run.worker_cannot_start("a", "rate_limited").worker_cannot_start("a", "rate_limited");
     let starts = |class| Run::of(&yaml).worker_cannot_start("a", class);
     transcript!(run.text_and(vec![
         ("fails: unknown", fails("unknown")),
@@ -77,14 +71,8 @@ fn an_agent_that_fails_is_tried_again_and_a_request_that_fails_is_repeated() {
         ("fails: provider_auth", fails("provider_auth")),
         ("cannot start: unknown", starts("unknown")),
         ("cannot start: usage_window", starts("usage_window")),
-        (
-            "cannot start: provider_spend_limit",
-            starts("provider_spend_limit")
-        ),
-        (
-            "cannot start, again and again",
-            again(again(Run::of(&yaml)).time_passes()),
-        ),
+        ("cannot start: provider_spend_limit", starts("provider_spend_limit")),
+        ("cannot start, again and again", again(again(Run::of(&yaml)).time_passes()),),
     ]));
 }
 
@@ -101,10 +89,7 @@ fn the_first_failure_is_the_last_start_where_that_is_asked_for() {
         first().in_short(),
         "worker a, [outcome fail outcome], worker b → a failed error, b done unreviewed, c pending, d pending; task_failed"
     );
-    let again = first()
-        .worker_fails("b", "provider_auth")
-        .person("retry-failed")
-        .crash_and_resume();
+    let again = first().worker_fails("b", "provider_auth").person("retry-failed").crash_and_resume();
     assert_eq!(
         again.in_short(),
         "worker a, [outcome fail outcome], worker b, [outcome fail outcome], worker a, worker b, worker c, worker d \
@@ -114,17 +99,15 @@ fn the_first_failure_is_the_last_start_where_that_is_asked_for() {
 
 #[test]
 fn turns_outlive_a_session_or_are_lost_and_what_was_accepted_must_still_stand() {
-    let run = Run::of(&mission(
-        "  - {title: a, review: none, targetFiles: [f], protect: [x]}",
-    ))
-    .while_out("worker a")
-    .crash_and_resume_with(&["a"])
-    .while_out("worker a")
-    .crash_and_resume()
-    .while_out("worker a")
-    .interrupt()
-    .crash_and_resume()
-    .accepted_files_are_gone("a");
+    let run = Run::of(&mission("  - {title: a, review: none, targetFiles: [f], protect: [x]}"))
+        .while_out("worker a")
+        .crash_and_resume_with(&["a"])
+        .while_out("worker a")
+        .crash_and_resume()
+        .while_out("worker a")
+        .interrupt()
+        .crash_and_resume()
+        .accepted_files_are_gone("a");
     let yaml = mission("  - {title: a, review: none, protect: [tests/**]}");
     let checked = mission(
         "  - {title: a, review: none, protect: [tests/**], expectations: [{type: test, command: x}]}",

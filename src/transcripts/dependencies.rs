@@ -34,10 +34,7 @@ fn dependents_of_what_failed_are_skipped_unless_its_files_or_others_are_enough()
         ("half of the dependencies are enough", partial("unknown")),
         ("after a time-out too", partial("timeout")),
         ("and after a spend limit", partial("provider_spend_limit")),
-        (
-            "it is tried again, and redone",
-            again.person("redo a").crash_and_resume()
-        ),
+        ("it is tried again, and redone", again.person("redo a").crash_and_resume()),
     ]));
 }
 
@@ -70,10 +67,7 @@ tasks:
 
 #[test]
 fn what_a_task_was_to_do_without_it_waits_for_once_that_is_tried_again() {
-    let absorbed = |run: Run| {
-        run.worker_fails("a", "unknown")
-            .agent_says("c", "resolve", &Says::Absorb)
-    };
+    let absorbed = |run: Run| run.worker_fails("a", "unknown").agent_says("c", "resolve", &Says::Absorb);
     let run = absorbed(Run::of(HELD))
         .told_elsewhere()
         .person("retry-failed")
@@ -81,13 +75,9 @@ fn what_a_task_was_to_do_without_it_waits_for_once_that_is_tried_again() {
         .crash_and_resume();
     let fails_again = absorbed(absorbed(Run::of(HELD)).person("retry-failed").crash_and_resume());
     let free = HELD.replace(", requiresApproval: true", "");
-    let third = absorbed(Run::of(&free))
-        .worker_fails("c", "unknown")
-        .person("retry-failed")
-        .crash_and_resume();
-    let asked = Run::of(&free)
-        .worker_fails("a", "unknown")
-        .while_out("agent c resolve");
+    let third =
+        absorbed(Run::of(&free)).worker_fails("c", "unknown").person("retry-failed").crash_and_resume();
+    let asked = Run::of(&free).worker_fails("a", "unknown").while_out("agent c resolve");
     transcript!(run.text_and(vec![
         ("it fails again", fails_again.person("approve other")),
         (
@@ -131,9 +121,6 @@ tasks:
     let run = || Run::of(yaml).worker_hands_down("a", list).check("b", 1, false);
     transcript!(run().text_and(vec![
         ("redone", run().person("redo a").crash_and_resume()),
-        (
-            "what makes up for it fails as well",
-            run().check("b (fixup)", 1, false)
-        ),
+        ("what makes up for it fails as well", run().check("b (fixup)", 1, false)),
     ]));
 }

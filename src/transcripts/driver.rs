@@ -77,11 +77,7 @@ impl Run {
     pub fn with(flags: &str, mission: &str) -> Self {
         let options = with_flags(flags);
         let world = Simulation::new(mission, options.clone());
-        let head = if flags.is_empty() {
-            String::new()
-        } else {
-            format!("quorum run {flags}\n")
-        };
+        let head = if flags.is_empty() { String::new() } else { format!("quorum run {flags}\n") };
         let mut run = Self {
             expander: EventExpander::new(&world.state.plan),
             world,
@@ -119,14 +115,8 @@ impl Run {
         let state = &self.world.state;
         let mut ends = Vec::new();
         for (plan, task) in state.plan.tasks.iter().zip(&state.tasks) {
-            let mode = task
-                .mode()
-                .map(|mode| format!(" {}", mode.as_str()))
-                .unwrap_or_default();
-            let flag = task
-                .flag()
-                .map(|flag| format!(" {}", flag.as_str()))
-                .unwrap_or_default();
+            let mode = task.mode().map(|mode| format!(" {}", mode.as_str())).unwrap_or_default();
+            let flag = task.flag().map(|flag| format!(" {}", flag.as_str())).unwrap_or_default();
             ends.push(format!("{} {}{mode}{flag}", plan.title, task.status().as_str()));
         }
         let ends = ends.join(", ");
@@ -145,10 +135,7 @@ impl Run {
 
     /// Leaves out what was told so far: another transcript tells it.
     pub fn told_elsewhere(mut self) -> Self {
-        let (mission, _) = self
-            .text
-            .split_once("\n---\n")
-            .expect("each begins with its mission");
+        let (mission, _) = self.text.split_once("\n---\n").expect("each begins with its mission");
         self.text = format!("{mission}\n---\n  …\n");
         self
     }
@@ -163,19 +150,11 @@ impl Run {
     // Workers.
 
     pub fn worker_fails(self, task: &str, class: &str) -> Self {
-        self.worker(
-            task,
-            &format!("fails: {class}"),
-            Response::AgentFailed(named(class)),
-        )
+        self.worker(task, &format!("fails: {class}"), Response::AgentFailed(named(class)))
     }
 
     pub fn worker_cannot_start(self, task: &str, class: &str) -> Self {
-        self.worker(
-            task,
-            &format!("cannot start: {class}"),
-            Response::NeverStarted(named(class)),
-        )
+        self.worker(task, &format!("cannot start: {class}"), Response::NeverStarted(named(class)))
     }
 
     pub fn worker_asks(self, task: &str, question: &str) -> Self {
@@ -210,19 +189,12 @@ impl Run {
             Some(changed) => format!("ends; it changed {changed} files"),
             None => "ends; nobody can tell what it changed".to_owned(),
         };
-        let files = TurnFiles {
-            changed,
-            written: changed,
-            ..TurnFiles::default()
-        };
+        let files = TurnFiles { changed, written: changed, ..TurnFiles::default() };
         self.worker(task, &words, Response::Did(files))
     }
 
     pub fn worker_changes_a_protected_file(self, task: &str) -> Self {
-        let files = TurnFiles {
-            protected: vec!["tests/a was changed".to_owned()],
-            ..TurnFiles::default()
-        };
+        let files = TurnFiles { protected: vec!["tests/a was changed".to_owned()], ..TurnFiles::default() };
         self.worker(task, "changes a protected file", Response::Did(files))
     }
 
@@ -231,11 +203,7 @@ impl Run {
         let list = serde_json::from_str(sub_tasks).expect("a list in JSON");
         let (asked, refused) = read_delegations(&list);
         assert!(refused.is_empty(), "{sub_tasks}");
-        self.worker(
-            task,
-            &format!("hands down: {sub_tasks}"),
-            Response::HandsDown(asked),
-        )
+        self.worker(task, &format!("hands down: {sub_tasks}"), Response::HandsDown(asked))
     }
 
     fn worker(self, task: &str, words: &str, answer: Response) -> Self {
@@ -260,67 +228,36 @@ impl Run {
     }
 
     pub fn check(self, task: &str, number: u32, passed: bool) -> Self {
-        self.fact(
-            &format!("check {task} {number}"),
-            verdict(passed),
-            Response::Check(passed),
-        )
+        self.fact(&format!("check {task} {number}"), verdict(passed), Response::Check(passed))
     }
 
     pub fn finish_command(self, task: &str, number: u32, passed: bool) -> Self {
-        self.fact(
-            &format!("finish {task} {number}"),
-            verdict(passed),
-            Response::Check(passed),
-        )
+        self.fact(&format!("finish {task} {number}"), verdict(passed), Response::Check(passed))
     }
 
     /// While a check was at work, a protected file was changed: `shared` if others worked.
     pub fn check_is_void(self, task: &str, number: u32, shared: bool) -> Self {
-        let answer = Response::Void {
-            changed: true,
-            shared,
-        };
-        self.fact(
-            &format!("check {task} {number}"),
-            "while it ran, a protected file was changed",
-            answer,
-        )
+        let answer = Response::Void { changed: true, shared };
+        self.fact(&format!("check {task} {number}"), "while it ran, a protected file was changed", answer)
     }
 
     // Judges.
 
     pub fn reviewer_says(self, task: &str, who: &str, points: u8) -> Self {
-        self.fact(
-            &format!("reviewer {task} {who}"),
-            &points.to_string(),
-            Response::Score(points),
-        )
+        self.fact(&format!("reviewer {task} {who}"), &points.to_string(), Response::Score(points))
     }
 
     pub fn reviewer_is_unreadable(self, task: &str, who: &str) -> Self {
-        self.fact(
-            &format!("reviewer {task} {who}"),
-            "cannot be read",
-            Response::Unreadable,
-        )
+        self.fact(&format!("reviewer {task} {who}"), "cannot be read", Response::Unreadable)
     }
 
     pub fn reviewer_is_down(self, task: &str, who: &str, class: &str) -> Self {
         let answer = Response::Unreachable(named(class));
-        self.fact(
-            &format!("reviewer {task} {who}"),
-            &format!("is down: {class}"),
-            answer,
-        )
+        self.fact(&format!("reviewer {task} {who}"), &format!("is down: {class}"), answer)
     }
 
     pub fn grader_says(self, task: &str, points: u8) -> Self {
-        self.fact(
-            &format!("grader {task}"),
-            &points.to_string(),
-            Response::Score(points),
-        )
+        self.fact(&format!("grader {task}"), &points.to_string(), Response::Score(points))
     }
 
     pub fn grader_is_unsure(self, task: &str) -> Self {
@@ -334,39 +271,25 @@ impl Run {
 
     /// A stage that is a command, or a vision check that needs no agent.
     pub fn stage(self, task: &str, name: &str, passed: bool) -> Self {
-        self.fact(
-            &format!("stage {task} {name}"),
-            verdict(passed),
-            Response::Check(passed),
-        )
+        self.fact(&format!("stage {task} {name}"), verdict(passed), Response::Check(passed))
     }
 
     // Whoever is asked: an orchestrator, a judge of a rubric, a stage's agent, an approver.
 
     pub fn agent_says(self, task: &str, about: &str, says: &Says) -> Self {
         let said = says.clone();
-        self.answered(
-            &format!("agent {task} {about}"),
-            &words(says),
-            move |state, effect| replies(state, effect, &said),
-        )
+        self.answered(&format!("agent {task} {about}"), &words(says), move |state, effect| {
+            replies(state, effect, &said)
+        })
     }
 
     pub fn agent_is_unreadable(self, task: &str, about: &str) -> Self {
-        self.fact(
-            &format!("agent {task} {about}"),
-            "cannot be read",
-            Response::Unreadable,
-        )
+        self.fact(&format!("agent {task} {about}"), "cannot be read", Response::Unreadable)
     }
 
     pub fn agent_is_down(self, task: &str, about: &str, class: &str) -> Self {
         let answer = Response::Unreachable(named(class));
-        self.fact(
-            &format!("agent {task} {about}"),
-            &format!("is down: {class}"),
-            answer,
-        )
+        self.fact(&format!("agent {task} {about}"), &format!("is down: {class}"), answer)
     }
 
     /// An approver that is a command.
@@ -402,15 +325,8 @@ impl Run {
             let files = accepted.files.iter().map(|file| seen(id, file));
             (id, files.collect())
         });
-        let seen = AuditEvidence {
-            looks: looks.collect(),
-            ..AuditEvidence::default()
-        };
-        let report = AuditReport {
-            number,
-            seen: Some(Box::new(seen)),
-            ..AuditReport::default()
-        };
+        let seen = AuditEvidence { looks: looks.collect(), ..AuditEvidence::default() };
+        let report = AuditReport { number, seen: Some(Box::new(seen)), ..AuditReport::default() };
         self.world.feed(&Fact::Audited(Box::new(report)));
         self.tell();
         self
@@ -470,10 +386,9 @@ impl Run {
         self.say(
             match alive {
                 [] => "the session dies; another one resumes".to_owned(),
-                alive => format!(
-                    "the session dies; another one resumes while {} is at work",
-                    alive.join(", ")
-                ),
+                alive => {
+                    format!("the session dies; another one resumes while {} is at work", alive.join(", "))
+                }
             }
             .as_str(),
         );
@@ -536,11 +451,7 @@ impl Run {
             if let Some(at) = self.world.todo.iter().position(is_wanted) {
                 return at;
             }
-            assert!(
-                !self.world.todo.is_empty(),
-                "nobody asks for {wanted}:\n{}",
-                self.text
-            );
+            assert!(!self.world.todo.is_empty(), "nobody asks for {wanted}:\n{}", self.text);
             self.go_on();
         }
     }
@@ -581,11 +492,7 @@ impl Run {
     }
 
     fn mission(&self) -> String {
-        let head = self
-            .text
-            .split_once("\n---\n")
-            .expect("each begins with its mission")
-            .0;
+        let head = self.text.split_once("\n---\n").expect("each begins with its mission").0;
         let lines = head.lines().filter(|line| !line.starts_with("quorum run"));
         lines.collect::<Vec<_>>().join("\n")
     }
@@ -597,13 +504,7 @@ impl Run {
     /// The public events of what was decided since; and what must hold of every state.
     fn tell(&mut self) {
         let is_first = self.records == 0;
-        let titles = self
-            .world
-            .state
-            .plan
-            .tasks
-            .iter()
-            .map(|task| task.title.to_string());
+        let titles = self.world.state.plan.tasks.iter().map(|task| task.title.to_string());
         let titles: Vec<String> = titles.collect();
         for (number, record) in self.world.journal.iter().enumerate().skip(self.records) {
             let events = self.expander.expand(self.seq, Timestamp(self.world.now), record);
@@ -612,8 +513,7 @@ impl Run {
                 let text = |key: &str| event.payload.get(key).and_then(serde_json::Value::as_str);
                 if let Some((stage, verdict)) = text("stage").zip(text("verdict")) {
                     let cause = text("cause").map(|cause| format!(" {cause}"));
-                    self.asked
-                        .push(format!("[{stage} {verdict}{}]", cause.unwrap_or_default()));
+                    self.asked.push(format!("[{stage} {verdict}{}]", cause.unwrap_or_default()));
                 }
                 if !is_known && !is_routine(&event) {
                     let _ = writeln!(self.text, "  {}", event_line(&event, &titles));

@@ -37,25 +37,13 @@ fn each_verdict_takes_its_edge_and_leaves_the_others_out() {
 checkpoints: [{name: h, afterTasks: [ask], blocksTasks: [tell]}]
 delays: [{name: d, afterTasks: [repair, ask], blocksTasks: [tell], duration: 5s}]";
     let held = || Run::of(&mission("repair", holds));
-    let left = bad(
-        good(held(), "verify").person("redo write").crash_and_resume(),
-        "verify",
-    )
-    .time_passes();
+    let left = bad(good(held(), "verify").person("redo write").crash_and_resume(), "verify").time_passes();
     let taken = redone(held().grader_is_unsure("verify").person("pass h").time_passes());
     let people = mission("repair", "")
-        .replace(
-            "{title: publish}",
-            "{title: publish, requiresApproval: true, deadline: 1h}",
-        )
-        .replace(
-            "{title: ask}",
-            "{title: ask, requiresApproval: true, deadline: 1h, sideEffects: true}",
-        );
-    let people = good(Run::of(&people), "verify")
-        .person("approve publish")
-        .person("redo write")
-        .crash_and_resume();
+        .replace("{title: publish}", "{title: publish, requiresApproval: true, deadline: 1h}")
+        .replace("{title: ask}", "{title: ask, requiresApproval: true, deadline: 1h, sideEffects: true}");
+    let people =
+        good(Run::of(&people), "verify").person("approve publish").person("redo write").crash_and_resume();
     let people = people.grader_is_unsure("verify").person("approve ask");
     transcript!(bad(start(), "verify").text_and(vec![
         ("redone", redone(bad(start(), "verify"))),
@@ -66,10 +54,7 @@ delays: [{name: d, afterTasks: [repair, ask], blocksTasks: [tell], duration: 5s}
         ("people are asked about what was taken", people),
         ("the run does not take it: pass", good(only(), "verify")),
         ("the run does not take it: fail", bad(only(), "verify")),
-        (
-            "the run does not take it: refer",
-            only().grader_is_unsure("verify")
-        ),
+        ("the run does not take it: refer", only().grader_is_unsure("verify")),
     ]));
 }
 
@@ -78,9 +63,7 @@ fn work_is_sent_back_until_it_is_good_or_its_visits_are_used_up() {
     let start = || Run::of(&mission("write", ""));
     let twice = |run: Run| bad(bad(run, "verify"), "verify");
     let until_good = good(twice(start()), "verify").crash_and_resume();
-    let too_often = bad(twice(start()), "verify")
-        .person("retry-failed")
-        .crash_and_resume();
+    let too_often = bad(twice(start()), "verify").person("retry-failed").crash_and_resume();
     transcript!(good(bad(start(), "verify"), "verify").text_and(vec![
         ("three visits", until_good),
         ("too often", bad(twice(too_often), "verify")),
@@ -123,14 +106,8 @@ tasks:
   - {title: repair}";
     let before = bad(Run::of(before).worker_fails("base", "unknown"), "verify");
     transcript!(bad(run, "second").crash_and_resume().text_and(vec![
-        (
-            "what made up for it is taken back",
-            good(fixed, "verify").crash_and_resume()
-        ),
-        (
-            "what failed before is left out",
-            before.person("retry-failed").crash_and_resume()
-        ),
+        ("what made up for it is taken back", good(fixed, "verify").crash_and_resume()),
+        ("what failed before is left out", before.person("retry-failed").crash_and_resume()),
     ]));
 }
 

@@ -63,11 +63,7 @@ pub fn event_line(event: &PublicEvent, titles: &[String]) -> String {
     let mut words = vec![event.name.to_owned()];
     let text = |key: &str| event.payload.get(key).and_then(Value::as_str);
     words.extend(text("title").map(str::to_owned));
-    words.extend(
-        text("from")
-            .zip(text("to"))
-            .map(|(from, to)| format!("{from} → {to}")),
-    );
+    words.extend(text("from").zip(text("to")).map(|(from, to)| format!("{from} → {to}")));
     let is_way = words.len() == 3;
     for (key, value) in &event.payload {
         let is_told = LEFT_OUT.contains(&key.as_str()) || is_way && (key == "from" || key == "to");
@@ -90,11 +86,7 @@ fn short(value: &Value, at: Timestamp, titles: &[String]) -> String {
         Value::Array(all) if all.iter().any(|one| one.get("dimension").is_some()) => scores(all),
         Value::Array(all) => {
             let all = all.iter().map(|one| short(one, at, titles)).collect::<Vec<_>>();
-            if all.iter().all(String::is_empty) {
-                String::new()
-            } else {
-                format!("[{}]", all.join(", "))
-            }
+            if all.iter().all(String::is_empty) { String::new() } else { format!("[{}]", all.join(", ")) }
         }
         Value::Object(map) => object(map, at, titles),
         other => other.to_string(),
@@ -144,9 +136,5 @@ fn moment_of(word: &str, at: Timestamp) -> String {
     };
     let at = i64::try_from(at.0).expect("a moment of a test");
     let tenths = (moment.timestamp_millis() - at + 50).div_euclid(100);
-    if tenths < 0 {
-        format!("{}s{comma}", tenths / 10)
-    } else {
-        format!("+{}s{comma}", (tenths + 5) / 10)
-    }
+    if tenths < 0 { format!("{}s{comma}", tenths / 10) } else { format!("+{}s{comma}", (tenths + 5) / 10) }
 }

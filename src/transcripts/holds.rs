@@ -31,16 +31,10 @@ fn a_checkpoint_is_passed_by_a_person_and_again_when_its_work_is_redone() {
         .crash_and_resume()
         .person("pass h#1")
         .person("pass h");
-    let refused = checked()
-        .person("refuse h")
-        .person("pass h")
-        .person("retry-failed");
+    let refused = checked().person("refuse h").person("pass h").person("retry-failed");
     let two = "checkpoints: [{name: h, afterTasks: [a], blocksTasks: [b]}, {name: i, afterTasks: [a], blocksTasks: [b]}]";
     let two = || Run::of(&mission(two)).person("pass h");
-    let nothing_open = checked()
-        .person("cancel b")
-        .person("pass h")
-        .person("retry-failed");
+    let nothing_open = checked().person("cancel b").person("pass h").person("retry-failed");
     transcript!(run.text_and(vec![
         ("refused", checked().person("refuse h").person("pass h")),
         ("refused and tried again", refused.crash_and_resume().person("pass h")),
@@ -60,34 +54,14 @@ fn a_checkpoint_is_passed_by_a_person_and_again_when_its_work_is_redone() {
 
 #[test]
 fn a_delay_passes_by_itself_in_this_session_or_a_later_one() {
-    let delayed = || {
-        Run::of(&mission(
-            "delays: [{name: h, afterTasks: [a], blocksTasks: [b], duration: 5s}]",
-        ))
-    };
-    let run = delayed()
-        .time_passes()
-        .person("redo a")
-        .crash_and_resume()
-        .crash_and_resume()
-        .time_passes();
-    let waited = checked()
-        .time_passes()
-        .crash_and_resume()
-        .person("pause")
-        .crash_and_resume()
-        .interrupt();
-    let paused = delayed()
-        .person("pause")
-        .person("pass h")
-        .crash_and_resume()
-        .time_passes();
+    let delayed =
+        || Run::of(&mission("delays: [{name: h, afterTasks: [a], blocksTasks: [b], duration: 5s}]"));
+    let run = delayed().time_passes().person("redo a").crash_and_resume().crash_and_resume().time_passes();
+    let waited = checked().time_passes().crash_and_resume().person("pause").crash_and_resume().interrupt();
+    let paused = delayed().person("pause").person("pass h").crash_and_resume().time_passes();
     transcript!(run.text_and(vec![
         ("a paused run waits for none", paused),
-        (
-            "a wait, a pause and a stop",
-            waited.crash_and_resume().person("pass h")
-        ),
+        ("a wait, a pause and a stop", waited.crash_and_resume().person("pass h")),
     ]));
 }
 
@@ -100,8 +74,8 @@ fn a_gate_is_let_pass_once_it_has_failed() {
     };
     let over = |run: Run| run.person("override g").person("override g").crash_and_resume();
     let early = gated("").while_out("worker a").person("override g");
-    transcript!(over(gated("")).text_and(vec![
-        ("it halts the run", over(gated(", onFail: halt"))),
-        ("too early", early),
-    ]));
+    transcript!(
+        over(gated(""))
+            .text_and(vec![("it halts the run", over(gated(", onFail: halt"))), ("too early", early),])
+    );
 }

@@ -29,9 +29,7 @@ fn calls_wait_for_room_and_who_has_none_is_not_asked() {
     let run = |budget: &str| Run::with("--jobs 2", &mission(budget, PANELS));
     let later = |budget: &str| run(budget).crash_and_resume().crash_and_resume();
     let given_up = |budget: &str| run(budget).person("pause").person("cancel b").crash_and_resume();
-    let timed_out = Run::of(&mission("{maxTime: 1h}", PANELS))
-        .while_out("worker b")
-        .time_passes();
+    let timed_out = Run::of(&mission("{maxTime: 1h}", PANELS)).while_out("worker b").time_passes();
     let node = |budget: &str| {
         let tasks = "  - {title: a, assignTo: w, review: none}
   - {title: v, assignTo: i, type: verification, dependsOn: [a], verification: {rubric: default-task}, onPass: p, onFail: p, onRefer: p}
@@ -70,10 +68,7 @@ fn a_task_and_the_mission_run_out_of_time_while_a_person_is_waited_for() {
         let run = Run::with("--wait-approvals 36000s", &timed(sla, tasks)).worker_asks("a", "Which one?");
         (0..4).fold(run, |run, _| run.time_passes())
     };
-    let second = timed(
-        "",
-        "deadline: 2h\nqualityThreshold: 60\ntasks: [{title: a, deadline: 1h}]",
-    );
+    let second = timed("", "deadline: 2h\nqualityThreshold: 60\ntasks: [{title: a, deadline: 1h}]");
     let second = Run::of(&second).worker_fails("a", "unknown");
     transcript!(late(", violationAction: fail").text_and(vec![
         ("it is only told", late("").time_passes()),
@@ -90,12 +85,7 @@ agents: {w: {run: [/bin/true]}, j: {run: [/bin/true], role: reviewer}}
 tasks: [{title: a, assignTo: w}]";
     let text = Run::of(yaml).text();
     let last: Vec<&str> = text.lines().rev().take(4).map(str::trim_start).collect();
-    let begins = [
-        "run:finished",
-        "quality:sla",
-        "sla:met",
-        "quality:threshold:failed",
-    ];
+    let begins = ["run:finished", "quality:sla", "sla:met", "quality:threshold:failed"];
     for (line, name) in last.iter().zip(begins) {
         assert!(line.starts_with(name), "{text}");
     }
@@ -117,9 +107,6 @@ fn a_checkpoint_and_a_delay_tell_the_channels_that_they_name() {
     };
     assert_eq!(told("checkpoints: [{name: h, notifyChannels: [near]"), ["near"]);
     assert_eq!(told("checkpoints: [{name: h, message: look"), ["ops"]);
-    assert_eq!(
-        told("delays: [{name: h, duration: 1h, notifyChannels: [near]"),
-        ["near"]
-    );
+    assert_eq!(told("delays: [{name: h, duration: 1h, notifyChannels: [near]"), ["near"]);
     assert!(told("delays: [{name: h, duration: 1h").is_empty());
 }

@@ -24,22 +24,14 @@ fn a_person_agrees_refuses_or_does_not_answer_in_time() {
         task("c", ", requiresApproval: {timeout: 2s, message: may it go?}"),
     ];
     let yaml = mission(&tasks.concat());
-    let run = Run::of(&yaml)
-        .person("approve a")
-        .person("reject b")
-        .time_passes()
-        .time_passes()
-        .crash_and_resume();
+    let run =
+        Run::of(&yaml).person("approve a").person("reject b").time_passes().time_passes().crash_and_resume();
     let rejects = yaml.replace("maxRetries: 1,", "maxRetries: 1, autoRejectOnTimeout: true,");
     let gated = mission(&task("a", ", priority: 3, requiresApproval: true")).replace(
         "maxRetries: 1,",
         "approvalGates: [{name: g, when: 'task.priority > 2', approvers: [{command: y}]}],",
     );
-    let twice = Run::of(&gated)
-        .person("approve a")
-        .person("redo a")
-        .crash_and_resume()
-        .person("approve a");
+    let twice = Run::of(&gated).person("approve a").person("redo a").crash_and_resume().person("approve a");
     transcript!(run.text_and(vec![
         ("time refuses", Run::of(&rejects).time_passes()),
         (
@@ -51,25 +43,15 @@ fn a_person_agrees_refuses_or_does_not_answer_in_time() {
 
 #[test]
 fn approvers_are_asked_in_turn_and_after_a_while_again() {
-    let yaml = mission(&task(
-        "a",
-        ", requiresApproval: {approvers: [{command: x}, ada, o, k]}",
-    ));
-    let open = || {
-        Run::of(&yaml)
-            .approver_says("a", 1, &Says::Open)
-            .agent_says("a", "approve", &Says::Open)
-    };
+    let yaml = mission(&task("a", ", requiresApproval: {approvers: [{command: x}, ada, o, k]}"));
+    let open = || Run::of(&yaml).approver_says("a", 1, &Says::Open).agent_says("a", "approve", &Says::Open);
     let run = open()
         .agent_says("a", "approve", &Says::Absorb)
         .time_passes()
         .approver_says("a", 1, &Says::Open)
         .agent_is_down("a", "approve", "provider_auth");
     transcript!(run.text_and(vec![
-        (
-            "a restart asks at once",
-            open().agent_says("a", "approve", &Says::Open).crash_and_resume(),
-        ),
+        ("a restart asks at once", open().agent_says("a", "approve", &Says::Open).crash_and_resume(),),
         ("an agent refuses", open().agent_says("a", "approve", &Says::No)),
         ("a command refuses", Run::of(&yaml).approver_says("a", 1, &Says::No)),
         (
@@ -89,10 +71,7 @@ fn what_is_agreed_to_starts_where_there_is_room() {
         ))
     };
     let agreed = |jobs: &str, yaml: &str| {
-        Run::with(jobs, yaml)
-            .person("approve a")
-            .while_out("worker a")
-            .person("approve b")
+        Run::with(jobs, yaml).person("approve a").while_out("worker a").person("approve b")
     };
     let limited = two("", "").replacen("]}", "], maxConcurrent: 1}", 1);
     for (name, jobs, yaml, beside) in [
@@ -120,15 +99,8 @@ fn what_is_agreed_to_overtakes_nothing_that_waits_to_be_alone_and_starts_in_no_p
         "worker b, worker alone, worker a → a done unreviewed, b done unreviewed, alone done unreviewed; ok"
     );
     let paused = Run::of(&mission(&(agreed + &task("b", ""))));
-    let paused = paused
-        .while_out("worker b")
-        .person("pause")
-        .while_out("worker b")
-        .person("approve a");
-    assert_eq!(
-        paused.in_short(),
-        "worker b → a pending, b done unreviewed; awaiting"
-    );
+    let paused = paused.while_out("worker b").person("pause").while_out("worker b").person("approve a");
+    assert_eq!(paused.in_short(), "worker b → a pending, b done unreviewed; awaiting");
 }
 
 #[test]
@@ -139,10 +111,7 @@ fn only_a_person_makes_an_agent_with_side_effects_act_again() {
         .person("approve a")
         .worker_fails("a", "unknown")
         .person("reject a");
-    let checked = mission(&task(
-        "a",
-        ", sideEffects: true, expectations: [{type: test, command: x}]",
-    ));
+    let checked = mission(&task("a", ", sideEffects: true, expectations: [{type: test, command: x}]"));
     let both = mission(&task("a", ", sideEffects: true, requiresApproval: true"));
     transcript!(run.text_and(vec![
         ("redone", Run::of(&yaml).person("redo a").crash_and_resume().person("approve a")),

@@ -24,14 +24,9 @@ fn a_person_answers_and_after_two_rounds_the_work_is_judged_as_it_is() {
         .person("answer a Yes.")
         .worker_asks("a", "Why?");
     let one = mission("", TASK).replace("maxQuestionRounds: 2", "maxQuestionRounds: 1");
-    let called_off = Run::of(&mission("", TASK))
-        .worker_asks("a", "Which one?")
-        .crash_and_resume()
-        .person("cancel a");
-    let tried_again = called_off
-        .person("answer a#1 The second.")
-        .person("retry-failed")
-        .crash_and_resume();
+    let called_off =
+        Run::of(&mission("", TASK)).worker_asks("a", "Which one?").crash_and_resume().person("cancel a");
+    let tried_again = called_off.person("answer a#1 The second.").person("retry-failed").crash_and_resume();
     transcript!(run.text_and(vec![
         (
             "one round is one question",
@@ -66,24 +61,12 @@ fn the_orchestrator_answers_or_leaves_it_to_a_person() {
     let own = Run::of(&yaml.replace("assignTo: w", "assignTo: o"));
     transcript!(run.text_and(vec![
         ("it cannot be asked", down),
-        (
-            "it may not be asked",
-            asks().agent_is_down("a", "answer", "provider_auth")
-        ),
+        ("it may not be asked", asks().agent_is_down("a", "answer", "provider_auth")),
         ("nobody answers itself", own.worker_asks("a", "Which one?")),
-        (
-            "it only looks like a question",
-            seems().agent_says("a", "confirm", &Says::No)
-        ),
+        ("it only looks like a question", seems().agent_says("a", "confirm", &Says::No)),
         ("it is one", seems().agent_says("a", "confirm", &Says::Yes)),
-        (
-            "nobody can read whether it is one",
-            seems().agent_is_unreadable("a", "confirm")
-        ),
-        (
-            "nobody can be asked whether it is one",
-            seems().agent_is_down("a", "confirm", "provider_auth")
-        ),
+        ("nobody can read whether it is one", seems().agent_is_unreadable("a", "confirm")),
+        ("nobody can be asked whether it is one", seems().agent_is_down("a", "confirm", "provider_auth")),
         ("nobody is there to say", alone),
     ]));
 }
@@ -124,18 +107,9 @@ fn only_a_person_allows_a_call_and_hears_what_does_not_hold() {
     let escalates = || start().worker_escalates("b");
     let again = |run: Run| run.worker_escalates("b").person("reject b");
     transcript!(run.text_and(vec![
-        (
-            "a call is refused",
-            start().worker_wants_to("a", "publish").person("reject a")
-        ),
-        (
-            "it still has to pass",
-            escalates().person("approve b").check("b", 1, false)
-        ),
-        (
-            "again and again",
-            again(again(again(escalates().person("reject b"))))
-        ),
+        ("a call is refused", start().worker_wants_to("a", "publish").person("reject a")),
+        ("it still has to pass", escalates().person("approve b").check("b", 1, false)),
+        ("again and again", again(again(again(escalates().person("reject b"))))),
         (
             "a question that was asked comes first",
             start().worker_escalates_and_asks("b", "Which one?").agent_says(

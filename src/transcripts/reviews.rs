@@ -27,9 +27,7 @@ fn scored(run: Run, task: &str, points: [u8; 3]) -> Run {
 }
 
 fn all_down(run: Run, class: &str) -> Run {
-    ["i", "j", "k"]
-        .into_iter()
-        .fold(run, |run, who| run.reviewer_is_down("a", who, class))
+    ["i", "j", "k"].into_iter().fold(run, |run, who| run.reviewer_is_down("a", who, class))
 }
 
 #[test]
@@ -46,10 +44,7 @@ tasks: [{title: a, assignTo: w, expectations: [{type: llm_review, criteria: c, r
     let down = || Run::of(yaml).reviewer_is_down("a", "j", "provider_auth");
     transcript!(scored(run, "a", [70, 40, 80]).text_and(vec![
         ("another one stands in", down()),
-        (
-            "and is down as well",
-            down().reviewer_is_down("a", "k", "provider_auth")
-        ),
+        ("and is down as well", down().reviewer_is_down("a", "k", "provider_auth")),
     ]));
 }
 
@@ -58,17 +53,12 @@ fn a_panel_that_cannot_be_reached_leaves_it_to_a_person_and_costs_no_attempt() {
     let down = |run| all_down(all_down(run, "provider_auth"), "provider_auth");
     let start = || Run::of(&mission(", maxAssessmentRetries: 1", PANEL));
     let run = down(down(start()).told_elsewhere().crash_and_resume()).person("approve a");
-    let called_off = all_down(start(), "provider_auth")
-        .while_out("reviewer a i")
-        .person("cancel")
-        .person("cancel");
+    let called_off =
+        all_down(start(), "provider_auth").while_out("reviewer a i").person("cancel").person("cancel");
     transcript!(run.text_and(vec![
         ("a person sends it back", down(start()).person("reject a")),
         ("called off meanwhile", called_off),
-        (
-            "too late for the answer before",
-            down(down(start()).person("reject a")).person("approve a#1")
-        ),
+        ("too late for the answer before", down(down(start()).person("reject a")).person("approve a#1")),
     ]));
 }
 
@@ -81,9 +71,7 @@ fn criteria_are_graded_and_what_cannot_be_told_is_put_to_a_person() {
         .grader_is_unsure("a")
         .person("reject a");
     let unreviewed = task.replace("heuristic}", "heuristic}, review: none");
-    let unreviewed = Run::of(&mission("", &unreviewed))
-        .grader_is_unsure("a")
-        .person("approve a");
+    let unreviewed = Run::of(&mission("", &unreviewed)).grader_is_unsure("a").person("approve a");
     transcript!(run.text_and(vec![("nobody reviewed it", unreviewed)]));
 }
 
@@ -113,34 +101,18 @@ fn grades_by_a_rubric_decide_and_doubts_or_silence_are_none() {
 agents: {w: {run: [/bin/true]}}
 tasks: [{title: a, assignTo: w, review: none, verification: {rubric: default-task}}]";
     let run = grades(graded("", ""), &[0, 100], "pass", 90);
-    transcript!(
-        run.agent_is_unreadable("a", "grade")
-            .agent_is_unreadable("a", "grade")
-            .text_and(vec![
-                ("good", grades(graded("", ""), &[100, 70], "pass", 90)),
-                (
-                    "the declared verdict is stricter",
-                    grades(stricter, &[100, 100], "fail", 90)
-                ),
-                ("unreadable once", grades(silent(), &[100, 100], "pass", 90)),
-                (
-                    "unreachable",
-                    graded("", "").agent_is_down("a", "grade", "provider_auth")
-                ),
-                (
-                    "about something else",
-                    graded("", "").agent_says("a", "grade", &Says::No)
-                ),
-                ("doubts are put to a person", doubts("")),
-                (
-                    "doubts are reworked",
-                    grades(doubts(", onRefer: rework"), &[100, 100], "pass", 30)
-                ),
-                ("doubts pass", doubts(", onRefer: pass")),
-                ("nobody may", Run::of(alone)),
-                ("nobody is asked", graded(", evaluate: false", "")),
-            ])
-    );
+    transcript!(run.agent_is_unreadable("a", "grade").agent_is_unreadable("a", "grade").text_and(vec![
+        ("good", grades(graded("", ""), &[100, 70], "pass", 90)),
+        ("the declared verdict is stricter", grades(stricter, &[100, 100], "fail", 90)),
+        ("unreadable once", grades(silent(), &[100, 100], "pass", 90)),
+        ("unreachable", graded("", "").agent_is_down("a", "grade", "provider_auth")),
+        ("about something else", graded("", "").agent_says("a", "grade", &Says::No)),
+        ("doubts are put to a person", doubts("")),
+        ("doubts are reworked", grades(doubts(", onRefer: rework"), &[100, 100], "pass", 30)),
+        ("doubts pass", doubts(", onRefer: pass")),
+        ("nobody may", Run::of(alone)),
+        ("nobody is asked", graded(", evaluate: false", "")),
+    ]));
 }
 
 /// A task that a panel with these keys reviews.
@@ -155,11 +127,7 @@ fn a_panel_that_is_unsure_or_beside_people_leaves_the_last_word_to_a_person() {
         reviewed("beside", ", reviewers: [i, j, k, p]"),
         "  - {title: spent, assignTo: w, onExhausted: refer, maxAttempts: 1}\n".to_owned(),
     ];
-    let run = scored(
-        Run::with("--jobs 1", &mission("", &tasks.concat())),
-        "near",
-        [65, 65, 65],
-    );
+    let run = scored(Run::with("--jobs 1", &mission("", &tasks.concat())), "near", [65, 65, 65]);
     let run = scored(run, "beside", [90, 90, 20])
         .reviewer_says("spent", "i", 40)
         .person("approve near")
@@ -169,8 +137,7 @@ fn a_panel_that_is_unsure_or_beside_people_leaves_the_last_word_to_a_person() {
     let beside = |reviewers: &str| of(&reviewed("a", &format!(", reviewers: [{reviewers}]")));
     let two = |points| {
         let run = of(&reviewed("a", ", referBelow: 2, reviewers: [i, p, j]"));
-        run.reviewer_says("a", "i", points)
-            .reviewer_says("a", "j", points)
+        run.reviewer_says("a", "i", points).reviewer_says("a", "j", points)
     };
     let criteria = "  - {title: a, assignTo: w, onExhausted: refer, maxAttempts: 1, acceptance: [c], verification: {grader: heuristic}}";
     // And where nobody may review, that is said.
@@ -199,9 +166,7 @@ fn an_adaptive_panel_asks_its_third_seat_only_if_that_could_change_the_verdict()
     let gate = "  - {title: b, assignTo: w, review: none}\nqualityGates: [{name: g, afterTasks: [a], blocksTasks: [b], minScore: 4}]\n";
     let plain = mission("", task);
     let seats = |yaml: &str, points: [u8; 2]| {
-        let run = Run::of(yaml)
-            .reviewer_says("a", "i", points[0])
-            .reviewer_says("a", "j", points[1]);
+        let run = Run::of(yaml).reviewer_says("a", "i", points[0]).reviewer_says("a", "j", points[1]);
         run.in_short().matches("reviewer a").count()
     };
     assert_eq!(seats(&plain, [90, 80]), 2, "whatever the third says");
@@ -219,9 +184,7 @@ fn an_adaptive_panel_asks_its_third_seat_only_if_that_could_change_the_verdict()
     let gate = gate.replace(", minScore: 4", "");
     assert_eq!(seats(&mission("", &format!("{task}{gate}")), [90, 80]), 2);
     // A seat that could not be reached leaves the others to say it.
-    let down = Run::of(&plain)
-        .reviewer_says("a", "i", 90)
-        .reviewer_is_down("a", "j", "provider_auth");
+    let down = Run::of(&plain).reviewer_says("a", "i", 90).reviewer_is_down("a", "j", "provider_auth");
     assert_eq!(down.in_short().matches("reviewer a").count(), 3);
 }
 
@@ -241,10 +204,7 @@ tasks: [{title: a, assignTo: w}]";
         .delivery_fails("ops", "provider_transient")
         .delivery_fails("ops", "provider_transient")
         .crash_and_resume();
-    let redone = Run::of(yaml)
-        .reviewer_says("a", "j", 70)
-        .person("redo a")
-        .crash_and_resume();
+    let redone = Run::of(yaml).reviewer_says("a", "j", 70).person("redo a").crash_and_resume();
     transcript!(run.text_and(vec![
         ("redone, it is good enough", redone),
         ("at the bar", Run::of(yaml).reviewer_says("a", "j", 60)),
@@ -265,18 +225,14 @@ fn a_row_of_rejections_switches_its_judge_off_until_a_person_has_work_redone() {
     };
     let first = |second: &str| Run::with("--jobs 1", &yaml(second)).reviewer_says("a", "i", 40);
     let named = |reviewers: &str| {
-        first(&format!(
-            ", expectations: [{{type: llm_review, criteria: c, reviewers: [{reviewers}]}}]"
-        ))
+        first(&format!(", expectations: [{{type: llm_review, criteria: c, reviewers: [{reviewers}]}}]"))
     };
     let broken = || first("").reviewer_says("b", "i", 40);
     let rows = [
         broken(),
         broken().person("redo a").crash_and_resume(),
         // What reviewers let pass and put before a person ends the row; people who were asked alone have said nothing.
-        named("i, p")
-            .reviewer_says("b", "i", 90)
-            .reviewer_says("c", "i", 40),
+        named("i, p").reviewer_says("b", "i", 90).reviewer_says("c", "i", 40),
         named("p").reviewer_says("c", "i", 40),
     ];
     transcript!(rows.map(Run::in_short).join("\n"));

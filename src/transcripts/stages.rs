@@ -40,41 +40,24 @@ fn who_gives_no_word_is_asked_once_more_and_then_a_person() {
 fn who_is_not_asked_is_named_with_the_reason() {
     let eye = "vision: {kind: llm_vision, agent: e, screenshots: [s.png, t.png], expectations: [{description: a door}]}";
     let looked = "redTeam: {agent: o}\nvision: {kind: heuristic, screenshots: [s.png], expectations: [{color: '#000000'}]}";
-    let yaml = mission(looked, "").replace(
-        ", expectations: [{type: file_exists, paths: [f]}]",
-        ", targetFiles: [f]",
-    );
+    let yaml = mission(looked, "")
+        .replace(", expectations: [{type: file_exists, paths: [f]}]", ", targetFiles: [f]");
     let twice = |yaml: &str, are: &str| Run::of(yaml).files("a", are).files("a", are);
     let absent = yaml.replace("{maxAttempts: 2}", "{maxFixAttempts: 1, maxRetries: 0}");
     let high = "redTeam: {agent: o, minStakes: high}";
     let with = |top: &str, task: &str| Run::of(&mission(top, task));
     let skips = "redTeam: {agent: w, onMissing: skip}\nvision: {kind: noop, screenshots: [s.png]}";
-    let off = Run::with(
-        "--no-eval",
-        &mission(&ALL.replace(", {name: owner, agent: h}", ""), ""),
-    );
+    let off = Run::with("--no-eval", &mission(&ALL.replace(", {name: owner, agent: h}", ""), ""));
     transcript!(with(skips, "").text_and(vec![
         ("low stakes", with(high, "")),
         ("high stakes", with(high, ", stakes: high")),
-        (
-            "equal stakes",
-            with("redTeam: {agent: o, minStakes: medium}", ", stakes: medium")
-        ),
-        (
-            "no screenshots",
-            with(
-                "vision: {kind: heuristic, expectations: [{color: '#000000'}]}",
-                ""
-            )
-        ),
+        ("equal stakes", with("redTeam: {agent: o, minStakes: medium}", ", stakes: medium")),
+        ("no screenshots", with("vision: {kind: heuristic, expectations: [{color: '#000000'}]}", "")),
         ("an eye", with(eye, "")),
         ("reviews are switched off", off),
         ("nothing is there", twice(&absent, "missing")),
         ("it is empty", twice(&yaml, "empty")),
-        (
-            "it is there in the second attempt",
-            Run::of(&yaml).files("a", "missing")
-        ),
+        ("it is there in the second attempt", Run::of(&yaml).files("a", "missing")),
     ]));
 }
 
@@ -98,14 +81,8 @@ fn everybody_has_a_say_one_after_the_other() {
         .person("approve a")
         .stage("a", "vision", false);
     transcript!(run.text_and(vec![
-        (
-            "who said no is asked again last",
-            no_licence().stage("a", "lint", false)
-        ),
-        (
-            "said no twice",
-            no_licence().agent_says("a", "legal", &Says::Fail(""))
-        ),
+        ("who said no is asked again last", no_licence().stage("a", "lint", false)),
+        ("said no twice", no_licence().agent_says("a", "legal", &Says::Fail(""))),
         ("left to a person, then found out", unsure),
         ("does not look as it should", ugly),
     ]));

@@ -116,10 +116,7 @@ pub fn lives_here(pid: Pid) -> io::Result<bool> {
 /// Whether a held process has ended.
 pub fn has_ended(held: &impl AsFd) -> bool {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    let now = Timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
     poll(&mut [PollFd::new(held, PollFlags::IN)], Some(&now)) != Ok(0)
 }
 

@@ -19,10 +19,7 @@ use super::posix;
 use super::start::{Bounds, Start};
 
 /// How often a call that lasts is looked at.
-const LOOK: Timespec = Timespec {
-    tv_sec: 0,
-    tv_nsec: 50_000_000,
-};
+const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 /// From SIGTERM to SIGKILL.
 const GRACE: Duration = Duration::from_millis(500);
 /// How much is read at once, in bytes: what a pipe holds.
@@ -96,11 +93,7 @@ pub fn output(
     let [stdout, stderr] = printed;
     match kill {
         Some(_) => Err(not_by_itself()),
-        None => Ok(Output {
-            status,
-            stdout,
-            stderr,
-        }),
+        None => Ok(Output { status, stdout, stderr }),
     }
 }
 

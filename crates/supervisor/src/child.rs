@@ -96,18 +96,11 @@ pub struct SpawnError {
 
 impl SpawnError {
     pub fn refused(message: impl Into<String>) -> SpawnError {
-        SpawnError {
-            errno: None,
-            message: message.into(),
-            confinement: false,
-        }
+        SpawnError { errno: None, message: message.into(), confinement: false }
     }
 
     fn unconfined(why: &str) -> SpawnError {
-        SpawnError {
-            confinement: true,
-            ..SpawnError::refused(format!("the sandbox cannot be made: {why}"))
-        }
+        SpawnError { confinement: true, ..SpawnError::refused(format!("the sandbox cannot be made: {why}")) }
     }
 
     fn system(what: &str, path: &Path, error: &io::Error) -> SpawnError {
@@ -137,10 +130,7 @@ impl Child {
         launcher: &mut Launcher,
     ) -> Result<Child, SpawnError> {
         let (started_ms, started) = (wall_clock_ms(), Instant::now());
-        let mut streams = Streams {
-            most: spawn.max_output,
-            ..Streams::default()
-        };
+        let mut streams = Streams { most: spawn.max_output, ..Streams::default() };
         let mut request = RequestFiles::open(&spawn.told, spawn.stdin.as_deref())
             .map_err(|error| SpawnError::refused(error.to_string()))?;
         let input = request.input.take();
@@ -162,9 +152,7 @@ impl Child {
             request,
             report,
             grace: Duration::from_millis(spawn.grace_ms),
-            time_out: spawn
-                .timeout_ms
-                .and_then(|ms| started.checked_add(Duration::from_millis(ms))),
+            time_out: spawn.timeout_ms.and_then(|ms| started.checked_add(Duration::from_millis(ms))),
             kill: None,
             timed_out: false,
             terminated: false,
@@ -175,11 +163,7 @@ impl Child {
 
     /// The news of its start.
     pub fn spawned(&self) -> SupervisorEvent {
-        SupervisorEvent::Spawned {
-            key: self.key,
-            pid: number(self.pid),
-            start_time: self.start_time,
-        }
+        SupervisorEvent::Spawned { key: self.key, pid: number(self.pid), start_time: self.start_time }
     }
 
     /// The record of the child for the next runner.
@@ -328,24 +312,14 @@ impl Streams {
             }
         };
         let (stdout, digest) = settle(self.stdout);
-        let stderr = if self.shared {
-            stdout
-        } else {
-            settle(self.stderr).0
-        };
-        Settled {
-            lengths: [stdout, stderr],
-            digest,
-            lost: (!lost.is_empty()).then(|| lost.join("; ")),
-        }
+        let stderr = if self.shared { stdout } else { settle(self.stderr).0 };
+        Settled { lengths: [stdout, stderr], digest, lost: (!lost.is_empty()).then(|| lost.join("; ")) }
     }
 }
 
 /// The wall clock, in milliseconds since 1970.
 pub fn wall_clock_ms() -> u64 {
-    let since = SystemTime::now()
-        .duration_since(SystemTime::UNIX_EPOCH)
-        .unwrap_or_default();
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
@@ -361,9 +335,7 @@ fn start(
         return Err(SpawnError::refused("no program is given"));
     };
     if !program.starts_with('/') {
-        return Err(SpawnError::refused(format!(
-            "`{program}` is not an absolute path"
-        )));
+        return Err(SpawnError::refused(format!("`{program}` is not an absolute path")));
     }
     let [stdout, stderr] = streams.open(spawn, outputs)?;
     let start = Start {
@@ -374,12 +346,10 @@ fn start(
         standard: [input, stdout, stderr],
     };
     let refused = |error: io::Error| refusal(program, &spawn.cwd, &error);
-    launcher
-        .start(&start, spawn.confinement.as_ref())
-        .map_err(|not_started| match not_started {
-            NotStarted::Program(error) => refused(error),
-            NotStarted::Confinement(why) => SpawnError::unconfined(&why),
-        })
+    launcher.start(&start, spawn.confinement.as_ref()).map_err(|not_started| match not_started {
+        NotStarted::Program(error) => refused(error),
+        NotStarted::Confinement(why) => SpawnError::unconfined(&why),
+    })
 }
 
 /// The system does not say whether it was the program or the directory that it could not find.

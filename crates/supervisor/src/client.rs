@@ -163,10 +163,7 @@ fn enter(path: &Path, identity: &ProcessIdentity, deadline: Instant) -> Result<(
     if pid != Some(identity.pid) {
         // Whoever put a socket there, what it says about turns is not the supervisor's word.
         let message = "somebody else listens in its place";
-        return Err(unreachable(io::Error::new(
-            io::ErrorKind::PermissionDenied,
-            message,
-        )));
+        return Err(unreachable(io::Error::new(io::ErrorKind::PermissionDenied, message)));
     }
     socket.set_nonblocking(false).map_err(unreachable)?;
     let mut frames = Frames::default();
@@ -440,9 +437,7 @@ impl Client {
                 }
             }
         });
-        ended
-            .await
-            .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))?;
+        ended.await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))?;
         // Its end of the socket is closed, so it is only just not a zombie yet.
         posix::wait_for(self.pid)?;
         Ok(events)

@@ -56,11 +56,7 @@ pub type Greeting = Result<ProcessIdentity, String>;
 
 /// Lives the supervisor's life in a process of its own and ends it; `socket` leads to the runner.
 pub fn run(socket: UnixStream, secret: SupervisorSecret, is_of_host: bool) -> ! {
-    posix::exit_now(if serve(socket, secret, is_of_host).is_ok() {
-        0
-    } else {
-        1
-    })
+    posix::exit_now(if serve(socket, secret, is_of_host).is_ok() { 0 } else { 1 })
 }
 
 fn serve(socket: UnixStream, secret: SupervisorSecret, is_of_host: bool) -> io::Result<()> {
@@ -260,8 +256,7 @@ impl Supervisor {
     fn finished(&self) -> bool {
         let all_gone = self.all_gone();
         let all_said = self.outgoing.is_empty() || self.runner.is_none();
-        self.stop
-            .is_some_and(|deadline| (all_gone && all_said) || deadline <= Instant::now())
+        self.stop.is_some_and(|deadline| (all_gone && all_said) || deadline <= Instant::now())
     }
 
     /// Sleeps until there is something to do: a message, room for one, a signal or a deadline.
@@ -282,11 +277,7 @@ impl Supervisor {
         let before = descriptors.len();
         let answers = self.children.values().filter_map(Child::answers);
         descriptors.extend(answers.map(|answer| PollFd::from_borrowed_fd(answer, PollFlags::IN)));
-        let timeout = if obeying {
-            Some(Duration::ZERO)
-        } else {
-            self.time_left()
-        };
+        let timeout = if obeying { Some(Duration::ZERO) } else { self.time_left() };
         // A time-out out of the system's range is as good as none.
         let timeout = timeout.and_then(|left| Timespec::try_from(left).ok());
         if poll(&mut descriptors, timeout.as_ref()).is_err() {
@@ -305,9 +296,7 @@ impl Supervisor {
             readable: readable && connected,
             closed: events.intersects(PollFlags::HUP | PollFlags::ERR) && connected,
             connected_peer: readable && self.adoption_socket.is_some(),
-            answered: descriptors[before..]
-                .iter()
-                .any(|answer| !answer.revents().is_empty()),
+            answered: descriptors[before..].iter().any(|answer| !answer.revents().is_empty()),
         }
     }
 
@@ -327,11 +316,7 @@ impl Supervisor {
         match runner.read(&mut self.read_buffer) {
             Ok(0) => self.runner_gone(),
             Ok(length) => self.incoming.extend(&self.read_buffer[..length]),
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
-                ) => {}
+            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {}
             Err(_) => self.runner_gone(),
         }
     }
@@ -409,27 +394,18 @@ impl Supervisor {
         self.next_key = self.next_key.max(key.saturating_add(1));
         let taken = self.children.contains_key(&key) || self.ended.iter().any(|ended| ended.child.key == key);
         let spawned = if taken {
-            Err(SpawnError::refused(format!(
-                "there already is a child with the key {key}"
-            )))
+            Err(SpawnError::refused(format!("there already is a child with the key {key}")))
         } else if matches!(self.exits, ExitsFile::Awaited) {
-            Err(SpawnError::refused(
-                "the supervisor was not told where to record exits",
-            ))
+            Err(SpawnError::refused("the supervisor was not told where to record exits"))
         } else {
-            let marker = if self.is_of_host {
-                OF_HOST.to_owned()
-            } else {
-                self.orphans.marker_for(key)
-            };
+            let marker = if self.is_of_host { OF_HOST.to_owned() } else { self.orphans.marker_for(key) };
             Child::spawn(spawn, &marker, &mut self.outputs, &mut self.launcher)
         };
         match spawned {
             Ok(child) => {
                 self.alone = false;
                 self.starting.push(key);
-                self.tell_starts
-                    .get_or_insert_with(|| Instant::now() + START_WAITS);
+                self.tell_starts.get_or_insert_with(|| Instant::now() + START_WAITS);
                 self.by_pid.insert(child.pid, key);
                 self.children.insert(key, child);
             }
@@ -513,10 +489,7 @@ impl Supervisor {
                 }
             }
             Err(error) => {
-                let why = format!(
-                    "the supervisor cannot open its socket {}: {error}",
-                    path.display()
-                );
+                let why = format!("the supervisor cannot open its socket {}: {error}", path.display());
                 self.open_again = Some(now + OPEN_AGAIN);
                 if first {
                     self.note(why);
@@ -541,16 +514,10 @@ impl Supervisor {
         let Some(runner) = self.adoption_socket.as_ref().and_then(AdoptionSocket::admit) else {
             return;
         };
-        let running = self
-            .children
-            .values_mut()
-            .map(|child| child.ask_start_time().held());
+        let running = self.children.values_mut().map(|child| child.ask_start_time().held());
         let mut children: Vec<HeldChild> = running.collect();
         children.extend(self.ended.iter().map(|ended| ended.child.held()));
-        let holding = Holding {
-            next_key: self.next_key,
-            children,
-        };
+        let holding = Holding { next_key: self.next_key, children };
         self.outgoing.clear();
         if adoption::greet(&mut self.outgoing, &holding).is_ok() {
             self.runner = Some(runner);

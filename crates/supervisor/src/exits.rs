@@ -109,9 +109,7 @@ fn read_within(path: &Path, most: u64) -> io::Result<ExitsLog> {
         if read == 0 {
             return Ok(log);
         }
-        let whole = line
-            .strip_suffix(b"\n")
-            .filter(|line| checked_line::verify(line).is_ok());
+        let whole = line.strip_suffix(b"\n").filter(|line| checked_line::verify(line).is_ok());
         let record = whole.map(serde_json::from_slice);
         match record {
             _ if cut => {}
@@ -168,11 +166,7 @@ impl Writer {
             file.seek(SeekFrom::End(-1))?;
             file.read_exact(&mut last)?;
         }
-        Ok(Writer {
-            file,
-            torn: last != [b'\n'],
-            line: Vec::new(),
-        })
+        Ok(Writer { file, torn: last != [b'\n'], line: Vec::new() })
     }
 
     pub fn append(&mut self, record: &ExitRecord) -> io::Result<()> {
@@ -197,12 +191,7 @@ mod tests {
             label: format!("{key}.1.1"),
             pid: 42,
             boot_id: "boot".into(),
-            exit: ChildExit {
-                key,
-                signal: Some(9),
-                max_rss: u64::MAX,
-                ..ChildExit::default()
-            },
+            exit: ChildExit { key, signal: Some(9), max_rss: u64::MAX, ..ChildExit::default() },
             ..ExitRecord::default()
         }
     }
@@ -216,31 +205,15 @@ mod tests {
             Writer::open(&path).unwrap().append(&record(key)).unwrap();
         }
         let log = read(&path).unwrap();
-        assert_eq!(
-            log,
-            ExitsLog {
-                records: vec![record(1), record(2)],
-                ..ExitsLog::default()
-            }
-        );
+        assert_eq!(log, ExitsLog { records: vec![record(1), record(2)], ..ExitsLog::default() });
     }
 
     #[test]
     fn a_note_is_no_exit_and_is_its_supervisors() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("exits.log");
-        let supervisor = |pid| ProcessIdentity {
-            pid,
-            start_time: 5,
-            boot_id: "boot".into(),
-        };
-        for (pid, text) in [
-            (7, "first"),
-            (7, "second"),
-            (8, "another's"),
-            (9, "in vain"),
-            (9, ""),
-        ] {
+        let supervisor = |pid| ProcessIdentity { pid, start_time: 5, boot_id: "boot".into() };
+        for (pid, text) in [(7, "first"), (7, "second"), (8, "another's"), (9, "in vain"), (9, "")] {
             let note = ExitRecord::note(&supervisor(pid), text.to_owned());
             Writer::open(&path).unwrap().append(&note).unwrap();
         }
@@ -264,11 +237,7 @@ mod tests {
             // Only the line end may have been missing; then the record is whole again.
             let healed = usize::from(cut == whole.len() - 1);
             let log = read(&path).unwrap();
-            assert_eq!(
-                (log.records.len(), log.damaged),
-                (2 + healed, 1 - healed),
-                "cut at {cut}"
-            );
+            assert_eq!((log.records.len(), log.damaged), (2 + healed, 1 - healed), "cut at {cut}");
             assert_eq!(log.records.last(), Some(&record(2)));
         }
     }

@@ -19,16 +19,10 @@ const OWN_BITS: u32 = 48;
 
 /// The mark of everything that a supervisor starts.
 fn mark_of(supervisor: &ProcessIdentity) -> u64 {
-    let ProcessIdentity {
-        pid,
-        start_time,
-        boot_id,
-    } = supervisor;
+    let ProcessIdentity { pid, start_time, boot_id } = supervisor;
     let digest = Digest::of(format!("{pid}.{start_time}.{boot_id}").as_bytes()).to_string();
     let own = digest.get(..OWN_BITS as usize / 4);
-    KIND | own
-        .and_then(|digits| u64::from_str_radix(digits, 16).ok())
-        .unwrap_or(0)
+    KIND | own.and_then(|digits| u64::from_str_radix(digits, 16).ok()).unwrap_or(0)
 }
 
 fn is_mark(limit: u64) -> bool {
@@ -45,10 +39,7 @@ pub fn mark_this_process(supervisor: &ProcessIdentity) {
             return;
         }
         let mark = Some(mark_of(supervisor));
-        let limit = Rlimit {
-            current: mark,
-            maximum: mark,
-        };
+        let limit = Rlimit { current: mark, maximum: mark };
         // Where it cannot be set, tree and environment still tell.
         let _ = setrlimit(Resource::Locks, limit);
     }
@@ -83,9 +74,7 @@ fn limit_of(pid: Pid) -> Option<u64> {
 
 /// `Max file locks   SOFT   HARD   locks`
 fn parse(limits: &str) -> Option<u64> {
-    let line = limits
-        .lines()
-        .find_map(|line| line.strip_prefix("Max file locks"))?;
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max file locks"))?;
     line.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
@@ -94,11 +83,7 @@ mod tests {
     use super::*;
 
     fn supervisor(pid: u32) -> ProcessIdentity {
-        ProcessIdentity {
-            pid,
-            start_time: 4711,
-            boot_id: "b".to_owned(),
-        }
+        ProcessIdentity { pid, start_time: 4711, boot_id: "b".to_owned() }
     }
 
     #[test]

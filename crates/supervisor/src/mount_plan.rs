@@ -70,19 +70,13 @@ impl MountPlan {
 
     /// Each path with what may be done with it, a folder before what lies in it.
     pub fn entries(&self) -> impl Iterator<Item = (&Path, Access)> {
-        self.entries
-            .iter()
-            .map(|(path, access)| (path.as_path(), *access))
+        self.entries.iter().map(|(path, access)| (path.as_path(), *access))
     }
 
     /// The access to a path.
     pub fn access(&self, path: &Path) -> Access {
         let above = self.entries().filter(|(entry, _)| path.starts_with(entry));
-        let elsewhere = if self.read_only_elsewhere {
-            Access::Read
-        } else {
-            Access::Write
-        };
+        let elsewhere = if self.read_only_elsewhere { Access::Read } else { Access::Write };
         above.last().map_or(elsewhere, |(_, access)| access)
     }
 }
@@ -92,10 +86,7 @@ fn is_plain(path: &Path) -> bool {
     use std::path::Component;
     path.parent().is_some()
         && path.is_absolute()
-        && path
-            .components()
-            .skip(1)
-            .all(|part| matches!(part, Component::Normal(_)))
+        && path.components().skip(1).all(|part| matches!(part, Component::Normal(_)))
 }
 
 /// The access of the nearest folder above `path`, or of `path` itself; `elsewhere` where no entry names any.
@@ -113,9 +104,7 @@ mod tests {
         let rules = rules.iter().map(|(path, access)| (PathBuf::from(path), *access));
         let plan = MountPlan::new(Write, rules);
         let entries = plan.entries();
-        entries
-            .map(|(path, access)| (path.display().to_string(), access))
-            .collect()
+        entries.map(|(path, access)| (path.display().to_string(), access)).collect()
     }
 
     fn entry(path: &str, access: Access) -> (String, Access) {
@@ -144,12 +133,8 @@ mod tests {
             entry("/w/.polpo/runs/r/work/1.drop", Write),
             entry("/w/a/b", Read),
         ];
-        let rules = [
-            ("/w/.polpo/runs/r/work/1.drop", Write),
-            ("/w/a/b", Read),
-            ("/w", Read),
-            ("/w/.polpo", Hidden),
-        ];
+        let rules =
+            [("/w/.polpo/runs/r/work/1.drop", Write), ("/w/a/b", Read), ("/w", Read), ("/w/.polpo", Hidden)];
         assert_eq!(plan(&rules), expected);
     }
 
@@ -159,11 +144,8 @@ mod tests {
         let plan = MountPlan::new(Read, rules.map(|(path, access)| (PathBuf::from(path), access)));
         let entries: Vec<_> = plan.entries().collect();
         let path = Path::new;
-        let expected = [
-            (path("/home/u/w"), Write),
-            (path("/home/u/w/a"), Write),
-            (path("/home/u/w/a/tests"), Read),
-        ];
+        let expected =
+            [(path("/home/u/w"), Write), (path("/home/u/w/a"), Write), (path("/home/u/w/a/tests"), Read)];
         assert_eq!(entries, expected);
         assert!(plan.read_only_elsewhere);
         assert_eq!(plan.access(Path::new("/home/u/x")), Read);

@@ -22,9 +22,7 @@ impl SupervisorSecret {
     pub fn new() -> io::Result<SupervisorSecret> {
         let mut bytes = [0; BYTES];
         File::open("/dev/urandom")?.read_exact(&mut bytes)?;
-        Ok(SupervisorSecret(
-            bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
-        ))
+        Ok(SupervisorSecret(bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
     }
 
     /// The digest of the secret, which is on record before the secret is told.

@@ -41,11 +41,7 @@ pub struct Orphans {
 
 impl Orphans {
     pub fn new(marker: TurnMarker) -> Orphans {
-        Orphans {
-            children: platform::Children::open(),
-            pids: Vec::new(),
-            marker,
-        }
+        Orphans { children: platform::Children::open(), pids: Vec::new(), marker }
     }
 
     pub fn marker_for(&self, key: u64) -> String {

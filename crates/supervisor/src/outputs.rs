@@ -32,11 +32,7 @@ pub enum Output {
     /// The output comes by a pipe.
     Piped(AnswerPipe),
     /// The file gets its name at the end, if there is something in it.
-    Unnamed {
-        file: Unnamed,
-        folder: OutputFolder,
-        path: PathBuf,
-    },
+    Unnamed { file: Unnamed, folder: OutputFolder, path: PathBuf },
 }
 
 impl Output {
@@ -234,25 +230,18 @@ mod tests {
         let refused = [
             // Its flags cannot be looked at; who finds it unknown goes on with the older call.
             Refused::unknown(libc::SYS_openat2),
-            Refused {
-                call: libc::SYS_openat,
-                with: Argument::having(2, unnamed),
-                error: libc::EOPNOTSUPP,
-            },
+            Refused { call: libc::SYS_openat, with: Argument::having(2, unnamed), error: libc::EOPNOTSUPP },
         ];
         install(&mut filter(&refused)).unwrap();
         let place = tempfile::tempdir().unwrap();
         let device = fs::metadata(place.path()).unwrap().dev();
         let mut outputs = Outputs::new();
-        let (output, _) = outputs
-            .open(&place.path().join("out"), &mut CheckedFolder::default())
-            .unwrap();
+        let (output, _) = outputs.open(&place.path().join("out"), &mut CheckedFolder::default()).unwrap();
         assert!(matches!(output, Output::Named(_)));
         assert_eq!((&outputs.unable, outputs.open), (&HashSet::from([device]), 0));
         // Where nothing can be made under a name either, that is what is told.
-        let error = outputs
-            .open(&place.path().join("missing/out"), &mut CheckedFolder::default())
-            .unwrap_err();
+        let error =
+            outputs.open(&place.path().join("missing/out"), &mut CheckedFolder::default()).unwrap_err();
         assert_eq!((error.kind(), outputs.open), (io::ErrorKind::NotFound, 0));
     }
 
@@ -270,10 +259,7 @@ mod tests {
             file.write_all(text.as_bytes()).unwrap();
             drop(file);
             assert_eq!(outputs.settle(output).unwrap(), (length, None));
-            assert_eq!(
-                fs::read_to_string(&path).ok(),
-                (length > 0).then(|| text.to_owned())
-            );
+            assert_eq!(fs::read_to_string(&path).ok(), (length > 0).then(|| text.to_owned()));
         }
     }
 

@@ -12,11 +12,7 @@ pub use super::other::*;
 /// The identity of this process.
 pub fn own_identity() -> io::Result<ProcessIdentity> {
     let pid = rustix::process::getpid();
-    Ok(ProcessIdentity {
-        pid: number(pid),
-        start_time: start_time(pid)?,
-        boot_id: boot_id()?,
-    })
+    Ok(ProcessIdentity { pid: number(pid), start_time: start_time(pid)?, boot_id: boot_id()? })
 }
 
 /// Whether this is the boot of that name, so that process ids and start times of it mean something.

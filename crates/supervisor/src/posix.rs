@@ -48,11 +48,7 @@ pub fn exit_now(code: i32) -> ! {
 /// Points 0, 1 and 2 to `/dev/null` and closes everything else but `keep`, so that no process waits for the end of a pipe
 /// or a lock that only the supervisor still holds.
 pub fn close_inherited(keep: RawFd, open: impl IntoIterator<Item = RawFd>) -> io::Result<()> {
-    let null = File::options()
-        .read(true)
-        .write(true)
-        .open("/dev/null")?
-        .into_raw_fd();
+    let null = File::options().read(true).write(true).open("/dev/null")?.into_raw_fd();
     for standard in 0..=2 {
         // SAFETY: the standard streams have no owner whose descriptor could be pulled from under it.
         if unsafe { libc::dup2(null, standard) } == -1 {
@@ -111,11 +107,7 @@ pub fn raise_loopback() -> io::Result<()> {
             *place = libc::c_char::from_ne_bytes([*byte]);
         }
         request.ifr_ifru.ifru_flags = i16::try_from(libc::IFF_UP | libc::IFF_RUNNING).unwrap_or_default();
-        checked(libc::ioctl(
-            socket.as_raw_fd(),
-            libc::SIOCSIFFLAGS,
-            &raw const request,
-        ))
+        checked(libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw const request))
     }
 }
 
@@ -144,10 +136,7 @@ extern "C" fn do_nothing(_signal: libc::c_int) {}
 /// Whatever the system says.
 pub fn own_signals() -> io::Result<()> {
     hold_back(&[])?;
-    handle(
-        libc::SIGXFSZ,
-        do_nothing as extern "C" fn(libc::c_int) as libc::sighandler_t,
-    )
+    handle(libc::SIGXFSZ, do_nothing as extern "C" fn(libc::c_int) as libc::sighandler_t)
 }
 
 /// Makes the signals of the process the supervisor's own.
@@ -161,17 +150,8 @@ pub fn take_over_signals() -> io::Result<()> {
         let _ = handle(signal, libc::SIG_DFL);
     }
     // SIGIO comes when a process opens a file in the moment in which `sole_owner` asks for it.
-    for signal in [
-        libc::SIGINT,
-        libc::SIGHUP,
-        libc::SIGPIPE,
-        libc::SIGIO,
-        libc::SIGXFSZ,
-    ] {
-        handle(
-            signal,
-            do_nothing as extern "C" fn(libc::c_int) as libc::sighandler_t,
-        )?;
+    for signal in [libc::SIGINT, libc::SIGHUP, libc::SIGPIPE, libc::SIGIO, libc::SIGXFSZ] {
+        handle(signal, do_nothing as extern "C" fn(libc::c_int) as libc::sighandler_t)?;
     }
     Ok(())
 }
@@ -210,11 +190,7 @@ pub fn hold_back(signals: &[libc::c_int]) -> io::Result<libc::sigset_t> {
         for &signal in signals {
             libc::sigaddset(set.as_mut_ptr(), signal);
         }
-        checked(libc::sigprocmask(
-            libc::SIG_SETMASK,
-            set.as_ptr(),
-            std::ptr::null_mut(),
-        ))?;
+        checked(libc::sigprocmask(libc::SIG_SETMASK, set.as_ptr(), std::ptr::null_mut()))?;
         Ok(set.assume_init())
     }
 }
@@ -252,11 +228,7 @@ pub fn peer_descriptor(_socket: std::os::fd::BorrowedFd<'_>) -> Option<OwnedFd> 
 }
 
 fn checked(result: libc::c_int) -> io::Result<()> {
-    if result == -1 {
-        Err(io::Error::last_os_error())
-    } else {
-        Ok(())
-    }
+    if result == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
 /// Whether no process has `file` open but through this very descriptor: no other process, and not this one once more.

@@ -296,9 +296,7 @@ fn frame(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) 
     let length = out.len() - start - HEADER;
     let checked = written.and_then(|()| match u32::try_from(length) {
         Ok(header) if length <= MAX_FRAME => Ok(header),
-        _ => Err(io::Error::other(format!(
-            "a message of {length} bytes is too long"
-        ))),
+        _ => Err(io::Error::other(format!("a message of {length} bytes is too long"))),
     });
     match checked {
         Ok(header) => {
@@ -360,9 +358,7 @@ impl Frames {
         };
         let length = u32::from_le_bytes(*header) as usize;
         if length > MAX_FRAME {
-            return Err(invalid(io::Error::other(format!(
-                "a frame of {length} bytes is too long"
-            ))));
+            return Err(invalid(io::Error::other(format!("a frame of {length} bytes is too long"))));
         }
         let Some(payload) = rest.get(..length) else {
             return Ok(None);
@@ -434,10 +430,7 @@ mod tests {
                 timeout_ms: Some(7),
                 ..Spawn::default()
             })),
-            SupervisorCommand::Terminate {
-                key: 1,
-                grace_ms: 3000,
-            },
+            SupervisorCommand::Terminate { key: 1, grace_ms: 3000 },
             SupervisorCommand::KillAll,
             SupervisorCommand::Shutdown,
         ]
@@ -484,10 +477,7 @@ mod tests {
         let before = bytes.clone();
         let path = std::ffi::OsStr::from_bytes(&[0xff]).into();
         let error = encode(
-            &SupervisorCommand::Open {
-                exits_log: path,
-                socket: "/tmp/supervisor.sock".into(),
-            },
+            &SupervisorCommand::Open { exits_log: path, socket: "/tmp/supervisor.sock".into() },
             &mut bytes,
         )
         .unwrap_err();

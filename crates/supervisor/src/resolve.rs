@@ -17,10 +17,7 @@ use rustix::fs::{Access, access};
 /// program and where it was sought.
 pub fn resolve(program: &str, path_var: &str, cwd: &Path) -> io::Result<PathBuf> {
     if program.is_empty() {
-        return Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            "the program's name is empty",
-        ));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "the program's name is empty"));
     }
     let mut refused = None;
     for path in places(program, path_var, cwd) {
@@ -51,9 +48,7 @@ pub fn places(program: &str, path_var: &str, cwd: &Path) -> Vec<PathBuf> {
     }
     // An empty entry means the current directory, as in a shell; joining it to `cwd` says the same.
     let folders = std::env::split_paths(path_var);
-    folders
-        .map(|folder| beneath(&cwd.join(folder), program))
-        .collect()
+    folders.map(|folder| beneath(&cwd.join(folder), program)).collect()
 }
 
 /// Without `.` between: the path is printed.
@@ -66,11 +61,7 @@ fn beneath(folder: &Path, program: &str) -> PathBuf {
 /// # Errors
 /// Where the system does not tell its path.
 pub fn this_program() -> io::Result<PathBuf> {
-    if cfg!(target_os = "linux") {
-        Ok(PathBuf::from("/proc/self/exe"))
-    } else {
-        std::env::current_exe()
-    }
+    if cfg!(target_os = "linux") { Ok(PathBuf::from("/proc/self/exe")) } else { std::env::current_exe() }
 }
 
 /// Whether a file can be started as a program; an error where there is none.
@@ -113,10 +104,7 @@ mod tests {
         let cwd = place.path();
         let path_var = format!("{0}/none:{0}/a:b", cwd.display());
         assert_eq!(resolve("tool", &path_var, cwd).unwrap(), cwd.join("b/tool"));
-        assert_eq!(
-            resolve("tool", ":/none", &cwd.join("b")).unwrap(),
-            cwd.join("b/tool")
-        );
+        assert_eq!(resolve("tool", ":/none", &cwd.join("b")).unwrap(), cwd.join("b/tool"));
     }
 
     #[test]
@@ -133,26 +121,10 @@ mod tests {
         let cwd = place.path();
         let refused = |program: &str| resolve(program, &cwd.join("a").to_string_lossy(), cwd).unwrap_err();
         for (program, kind, text) in [
-            (
-                "nothing",
-                io::ErrorKind::NotFound,
-                "`nothing` was not found on PATH",
-            ),
-            (
-                "text",
-                io::ErrorKind::PermissionDenied,
-                "a/text` is not an executable file",
-            ),
-            (
-                "folder",
-                io::ErrorKind::PermissionDenied,
-                "a/folder` is not an executable file",
-            ),
-            (
-                "a/text",
-                io::ErrorKind::PermissionDenied,
-                "a/text` is not an executable file",
-            ),
+            ("nothing", io::ErrorKind::NotFound, "`nothing` was not found on PATH"),
+            ("text", io::ErrorKind::PermissionDenied, "a/text` is not an executable file"),
+            ("folder", io::ErrorKind::PermissionDenied, "a/folder` is not an executable file"),
+            ("a/text", io::ErrorKind::PermissionDenied, "a/text` is not an executable file"),
             ("a/nothing", io::ErrorKind::NotFound, "a/nothing` does not exist"),
             ("", io::ErrorKind::InvalidInput, "empty"),
         ] {

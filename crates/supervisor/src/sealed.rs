@@ -34,10 +34,7 @@ const MOST_PIECES: usize = 1 << 10;
 type FileStamp = (u64, u64, (i64, i64), (i64, i64));
 
 fn stamp(file: &std::fs::Metadata) -> FileStamp {
-    let (written, changed) = (
-        (file.mtime(), file.mtime_nsec()),
-        (file.ctime(), file.ctime_nsec()),
-    );
+    let (written, changed) = ((file.mtime(), file.mtime_nsec()), (file.ctime(), file.ctime_nsec()));
     (file.ino(), file.len(), written, changed)
 }
 
@@ -83,10 +80,7 @@ impl RequestFiles {
 }
 
 fn changed(path: &Path) -> String {
-    format!(
-        "what it was asked was changed by somebody else: `{}`",
-        path.display()
-    )
+    format!("what it was asked was changed by somebody else: `{}`", path.display())
 }
 
 fn read(path: &Path) -> io::Result<(Vec<u8>, FileStamp)> {
@@ -136,12 +130,7 @@ impl AnswerPipe {
     pub fn open(path: &Path) -> io::Result<(AnswerPipe, File)> {
         let (pipe, writer) = io::pipe()?;
         fcntl_setfl(&pipe, OFlags::NONBLOCK)?;
-        let answer = AnswerPipe {
-            path: path.to_owned(),
-            pipe,
-            kept: Vec::new(),
-            ended: false,
-        };
+        let answer = AnswerPipe { path: path.to_owned(), pipe, kept: Vec::new(), ended: false };
         Ok((answer, File::from(OwnedFd::from(writer))))
     }
 
@@ -203,12 +192,7 @@ mod tests {
     fn a_request_is_what_was_written_and_stays_so() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("request");
-        let told = |text: &str| {
-            vec![RequestFile {
-                path: path.clone(),
-                digest: Digest::of(text.as_bytes()),
-            }]
-        };
+        let told = |text: &str| vec![RequestFile { path: path.clone(), digest: Digest::of(text.as_bytes()) }];
         std::fs::write(&path, "be strict").unwrap();
         assert!(RequestFiles::open(&told("be kind"), None).is_err());
         let request = RequestFiles::open(&told("be strict"), Some(&path)).unwrap();

@@ -37,10 +37,7 @@ impl SocketAddress {
         let folder = path.parent().unwrap_or(Path::new("/"));
         let folder = no_links::open(folder, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty())?;
         let folder = File::from(folder);
-        Ok(Self {
-            path: platform::short_path(&folder, path),
-            _folder: folder,
-        })
+        Ok(Self { path: platform::short_path(&folder, path), _folder: folder })
     }
 
     /// The path to bind or connect to, as long as this lives.
@@ -108,9 +105,9 @@ pub fn may_speak(uid: u32, pid: Option<u32>) -> Result<(), PeerRefused> {
     };
     match is_an_agents(pid) {
         Ok(false) => Ok(()),
-        Ok(true) => because(format!(
-            "process {pid} belongs to an agent of a run; a person must give commands"
-        )),
+        Ok(true) => {
+            because(format!("process {pid} belongs to an agent of a run; a person must give commands"))
+        }
         // It was in a hurry, or lives where it cannot be seen: nothing is known of it, so nothing is taken from it.
         Err(_) if pid != 0 => Err(PeerRefused::Gone),
         Err(_) => because("the process that asks cannot be seen from here"),

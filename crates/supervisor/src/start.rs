@@ -42,9 +42,6 @@ pub enum NotStarted {
     /// The program could not be begun, as it could not be without confinement.
     Program(io::Error),
     /// The system does not let the plan be carried out: no fault of the program.
-    #[cfg_attr(
-        not(target_os = "linux"),
-        expect(dead_code, reason = "nothing is confined there")
-    )]
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "nothing is confined there"))]
     Confinement(String),
 }

@@ -19,17 +19,11 @@ pub struct TurnMarker {
 
 impl TurnMarker {
     pub fn of(supervisor: &ProcessIdentity) -> TurnMarker {
-        TurnMarker {
-            supervisor: format!("{}.{}.", supervisor.pid, supervisor.start_time),
-            outer: None,
-        }
+        TurnMarker { supervisor: format!("{}.{}.", supervisor.pid, supervisor.start_time), outer: None }
     }
 
     pub fn within(self, outer: Option<String>) -> TurnMarker {
-        TurnMarker {
-            outer: outer.filter(|outer| !outer.is_empty()),
-            ..self
-        }
+        TurnMarker { outer: outer.filter(|outer| !outer.is_empty()), ..self }
     }
 
     /// The value for the child with this key.
@@ -42,9 +36,7 @@ impl TurnMarker {
 
     /// The key in a value that [`value`](Self::value) made, or that a run inside that child extended.
     pub fn key_in(&self, value: &str) -> Option<u64> {
-        value
-            .split(',')
-            .find_map(|part| part.strip_prefix(&self.supervisor)?.parse().ok())
+        value.split(',').find_map(|part| part.strip_prefix(&self.supervisor)?.parse().ok())
     }
 }
 
@@ -53,11 +45,7 @@ mod tests {
     use super::*;
 
     fn marker(pid: u32, start_time: u64) -> TurnMarker {
-        TurnMarker::of(&ProcessIdentity {
-            pid,
-            start_time,
-            boot_id: String::new(),
-        })
+        TurnMarker::of(&ProcessIdentity { pid, start_time, boot_id: String::new() })
     }
 
     #[test]

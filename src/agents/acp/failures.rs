@@ -37,10 +37,7 @@ pub fn of_text(text: &str) -> ServerFailure {
     let text = text.trim();
     let body: Option<Value> = serde_json::from_str(text).ok();
     let Some(error) = body.as_ref().and_then(|body| body.get("error")) else {
-        return ServerFailure {
-            status: status_in(text),
-            ..ServerFailure::new(cut(text, LONG_TEXT))
-        };
+        return ServerFailure { status: status_in(text), ..ServerFailure::new(cut(text, LONG_TEXT)) };
     };
     let message = error["message"].as_str().unwrap_or(text);
     let code = &error["code"];
@@ -73,10 +70,7 @@ fn as_status(code: i64) -> Option<u16> {
 
 /// A status at the beginning of a message, or after words that stand before one.
 fn status_in(text: &str) -> Option<u16> {
-    let after = BEFORE_STATUS
-        .iter()
-        .filter_map(|words| text.split_once(words))
-        .map(|(_, rest)| rest);
+    let after = BEFORE_STATUS.iter().filter_map(|words| text.split_once(words)).map(|(_, rest)| rest);
     after.chain([text]).find_map(|rest| {
         let digits = rest.get(..3)?;
         let is_number = !rest.get(3..)?.starts_with(|next: char| next.is_alphanumeric());
@@ -105,12 +99,7 @@ impl Codex {
         self.is_told = true;
         match codex["threadStatus"]["type"].as_str() {
             Some("systemError") => self.has_failed = true,
-            Some("active") => {
-                *self = Self {
-                    is_told: true,
-                    ..Self::default()
-                }
-            }
+            Some("active") => *self = Self { is_told: true, ..Self::default() },
             _ => {}
         }
         let Some(error) = codex.get("error") else { return };

@@ -32,10 +32,7 @@ pub struct ServerFailure {
 
 impl ServerFailure {
     pub fn new(message: impl Into<String>) -> Self {
-        Self {
-            message: message.into(),
-            ..Self::default()
-        }
+        Self { message: message.into(), ..Self::default() }
     }
 
     pub fn line(&self) -> Value {

@@ -60,9 +60,6 @@ mod tests {
         assert_eq!(choose(&[&browser, &terminal]), None);
         assert_eq!(choose(&[&key, &variable]), None);
         let told = json!({"authMethods": [key, 3]});
-        assert_eq!(
-            super::choose(&[json!({"id": "key", "type": "env_var"})], &told).as_deref(),
-            Some("key")
-        );
+        assert_eq!(super::choose(&[json!({"id": "key", "type": "env_var"})], &told).as_deref(), Some("key"));
     }
 }

@@ -80,9 +80,7 @@ const MAX_PROMPT: u64 = 16 << 20;
 
 /// Runs a turn if this program was started for one, and gives its exit code.
 pub fn run_if_asked(words: &[OsString]) -> Option<ExitCode> {
-    let server = words
-        .get(2..)
-        .filter(|_| words.get(1).is_some_and(|word| word == WORD))?;
+    let server = words.get(2..).filter(|_| words.get(1).is_some_and(|word| word == WORD))?;
     let code = run(server).unwrap_or_else(|failure| {
         // Whoever does not read it sees the exit code.
         let _ = writeln!(io::stdout(), "{}", failure.line());
@@ -96,9 +94,7 @@ fn run(server: &[OsString]) -> Result<u8, ServerFailure> {
         std::env::var(VARIABLE).map_err(|error| ServerFailure::new(format!("{VARIABLE}: {error}")))?;
     let options: Options =
         serde_json::from_str(&options).map_err(|error| ServerFailure::new(format!("{VARIABLE}: {error}")))?;
-    let program = server
-        .first()
-        .ok_or_else(|| ServerFailure::new(format!("{WORD}: it needs a server")))?;
+    let program = server.first().ok_or_else(|| ServerFailure::new(format!("{WORD}: it needs a server")))?;
     let folder = std::env::current_dir().and_then(|folder| folder.canonicalize());
     let folder = folder.map_err(|error| ServerFailure::new(format!("the working folder: {error}")))?;
     if folder.to_str().is_none() {
@@ -110,10 +106,7 @@ fn run(server: &[OsString]) -> Result<u8, ServerFailure> {
     let read = io::stdin().take(MAX_PROMPT + 1).read_to_end(&mut prompt);
     let length = read.map_err(|error| ServerFailure::new(format!("the prompt: {error}")))?;
     if length as u64 > MAX_PROMPT {
-        return Err(ServerFailure::new(format!(
-            "the prompt has more than {} MiB",
-            MAX_PROMPT >> 20
-        )));
+        return Err(ServerFailure::new(format!("the prompt has more than {} MiB", MAX_PROMPT >> 20)));
     }
     let prompt = String::from_utf8_lossy(&prompt).into_owned();
     let turn = Turn::new(options, WorkingFolder::new(folder, follow_links), prompt);

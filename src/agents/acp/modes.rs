@@ -34,10 +34,7 @@ impl NeededMode {
             (None, PermissionLevel::Full) => FULL,
         };
         let may_become_anything = options.rules.is_none() && options.permissions == PermissionLevel::Full;
-        Self {
-            candidates,
-            may_become_anything,
-        }
+        Self { candidates, may_become_anything }
     }
 
     /// Whether the agent may change into this mode by itself: one that it might have been set to, or a stricter one.
@@ -82,11 +79,7 @@ impl SessionSettings {
         let mode = own("modes", "availableModes", "id");
         let model = own("models", "availableModels", "modelId");
         Self {
-            mode: if mode.offered.is_empty() {
-                of_option(answer, "mode")
-            } else {
-                mode
-            },
+            mode: if mode.offered.is_empty() { of_option(answer, "mode") } else { mode },
             model: match of_option(answer, "model") {
                 option if option.offered.is_empty() => model,
                 option => option,
@@ -136,21 +129,12 @@ impl SessionSetting {
             None => (method, json!({"sessionId": session, key: value})),
         };
         let is_offered = self.offered.iter().any(|(offered, _)| offered == value);
-        Change {
-            method,
-            params,
-            value: value.to_owned(),
-            is_offered,
-        }
+        Change { method, params, value: value.to_owned(), is_offered }
     }
 
     fn names(&self) -> String {
         let names: Vec<&str> = self.offered.iter().map(|(value, _)| value.as_str()).collect();
-        if names.is_empty() {
-            "none".to_owned()
-        } else {
-            names.join(", ")
-        }
+        if names.is_empty() { "none".to_owned() } else { names.join(", ") }
     }
 }
 
@@ -200,37 +184,23 @@ mod tests {
     #[test]
     fn a_mode_is_set_as_the_server_offers_it() {
         let modes = json!({"modes": {"availableModes": [{"id": "yolo"}, {"id": "plan"}, 3, {"id": 4}]}});
-        let change = SessionSettings::read(&modes)
-            .set_mode(&needed(r#"{"permissions": "read"}"#), "s")
-            .unwrap();
-        assert_eq!(
-            (change.method, change.value.as_str()),
-            ("session/set_mode", "plan")
-        );
+        let change =
+            SessionSettings::read(&modes).set_mode(&needed(r#"{"permissions": "read"}"#), "s").unwrap();
+        assert_eq!((change.method, change.value.as_str()), ("session/set_mode", "plan"));
         assert_eq!(change.params, json!({"sessionId": "s", "modeId": "plan"}));
         let option = json!({"id": "mode", "options": [{"value": "plan"}, {"value": "build"}]});
         let settings = SessionSettings::read(&json!({"configOptions": [3, {"id": "model"}, option]}));
-        let change = settings
-            .set_mode(&needed(r#"{"permissions": "full"}"#), "s")
-            .unwrap();
+        let change = settings.set_mode(&needed(r#"{"permissions": "full"}"#), "s").unwrap();
         assert_eq!(change.method, "session/set_config_option");
-        assert_eq!(
-            change.params,
-            json!({"sessionId": "s", "configId": "mode", "value": "build"})
-        );
+        assert_eq!(change.params, json!({"sessionId": "s", "configId": "mode", "value": "build"}));
     }
 
     #[test]
     fn a_server_without_a_mode_that_will_do_is_refused() {
         let modes = json!({"modes": {"availableModes": [{"id": "auto"}, {"id": "default"}]}});
-        let refused = SessionSettings::read(&modes)
-            .set_mode(&needed(r#"{"permissions": "full"}"#), "s")
-            .unwrap_err();
-        assert!(
-            refused.message.ends_with("it offers auto, default"),
-            "{}",
-            refused.message
-        );
+        let refused =
+            SessionSettings::read(&modes).set_mode(&needed(r#"{"permissions": "full"}"#), "s").unwrap_err();
+        assert!(refused.message.ends_with("it offers auto, default"), "{}", refused.message);
         let refused =
             SessionSettings::read(&Value::Null).set_mode(&needed(r#"{"permissions": "read"}"#), "s");
         assert!(refused.unwrap_err().message.ends_with("it offers none"));

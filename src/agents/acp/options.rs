@@ -109,9 +109,7 @@ mod tests {
         let text = r#"{"permissions": "read", "rules": {"read": "allow", "edit": {"allow": ["src/*.rs"]}, "run": "ask"}}"#;
         let rules = read(text).unwrap().rules.unwrap();
         assert!(matches!(rules.read, RequestRule::Allow) && matches!(rules.run, RequestRule::Ask));
-        let RequestRule::Paths(globs) = rules.edit else {
-            panic!("it has globs")
-        };
+        let RequestRule::Paths(globs) = rules.edit else { panic!("it has globs") };
         assert!(globs.is_match("src/a.rs") && !globs.is_match("src/a/b.rs"));
     }
 
@@ -122,21 +120,10 @@ mod tests {
             read(&format!(r#"{{"permissions": "read", "rules": {rules}}}"#)).map(drop)
         };
         assert!(rules(r#""deny""#).is_ok());
-        for rule in [
-            r#""perhaps""#,
-            "3",
-            "{}",
-            r#"{"allow": ["["]}"#,
-            r#"{"allow": [], "deny": []}"#,
-        ] {
+        for rule in [r#""perhaps""#, "3", "{}", r#"{"allow": ["["]}"#, r#"{"allow": [], "deny": []}"#] {
             assert!(rules(rule).is_err(), "{rule}");
         }
-        for text in [
-            "{}",
-            "[]",
-            r#"{"permissions": "all"}"#,
-            r#"{"permissions": "read", "folder": "/"}"#,
-        ] {
+        for text in ["{}", "[]", r#"{"permissions": "all"}"#, r#"{"permissions": "read", "folder": "/"}"#] {
             assert!(read(text).is_err(), "{text}");
         }
     }

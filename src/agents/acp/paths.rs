@@ -9,16 +9,8 @@ use rules::judging::protected::plain;
 /// How many paths of one request are looked at; with more than these it is about too much to be allowed by paths.
 pub const MAX_PATHS: usize = 64;
 /// Whole words that name a path in the input of a tool, beside all that end in `path` or `paths`.
-const WORDS: [&str; 8] = [
-    "file",
-    "filename",
-    "file_name",
-    "dir",
-    "directory",
-    "folder",
-    "source",
-    "destination",
-];
+const WORDS: [&str; 8] =
+    ["file", "filename", "file_name", "dir", "directory", "folder", "source", "destination"];
 
 /// The working folder, absolute and without links.
 pub struct WorkingFolder {
@@ -57,11 +49,7 @@ impl WorkingFolder {
 pub fn follow_links(path: &Path) -> PathBuf {
     for there in path.ancestors() {
         if let (Ok(real), Ok(rest)) = (there.canonicalize(), path.strip_prefix(there)) {
-            return if rest.as_os_str().is_empty() {
-                real
-            } else {
-                real.join(rest)
-            };
+            return if rest.as_os_str().is_empty() { real } else { real.join(rest) };
         }
         // A link to what is not there leads somewhere nobody can tell.
         if there.is_symlink() {
@@ -75,16 +63,12 @@ pub fn follow_links(path: &Path) -> PathBuf {
 /// most one more than [`MAX_PATHS`], each once.
 pub fn of_call(call: &Value) -> Vec<String> {
     let entries = |key: &str| call[key].as_array().into_iter().flatten();
-    let shown = entries("locations")
-        .chain(entries("content"))
-        .filter_map(|entry| entry.get("path"));
+    let shown = entries("locations").chain(entries("content")).filter_map(|entry| entry.get("path"));
     let input = call["rawInput"].as_object().into_iter().flatten();
     let input = input.filter(|(key, _)| names_path(key)).map(|(_, value)| value);
     let mut paths: Vec<String> = Vec::new();
     for value in shown.chain(input) {
-        let many = value
-            .as_array()
-            .map_or(std::slice::from_ref(value), Vec::as_slice);
+        let many = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
         for path in many.iter().filter_map(Value::as_str) {
             if paths.len() > MAX_PATHS {
                 return paths;
@@ -111,11 +95,7 @@ mod tests {
     #[test]
     fn a_path_out_of_the_folder_is_none_of_its_paths() {
         let folder = WorkingFolder::new(PathBuf::from("/srv/project"), Path::to_path_buf);
-        let relative = |path: &str| {
-            folder
-                .relative(path)
-                .map(|path| path.to_string_lossy().into_owned())
-        };
+        let relative = |path: &str| folder.relative(path).map(|path| path.to_string_lossy().into_owned());
         assert_eq!(relative("/srv/project/src/a.rs").as_deref(), Some("src/a.rs"));
         assert_eq!(relative("src/../b.rs").as_deref(), Some("b.rs"));
         assert_eq!(relative("/srv/project/../other/a.rs"), None);
@@ -134,10 +114,7 @@ mod tests {
         std::os::unix::fs::symlink(root.join("out"), project.join("link")).unwrap();
         std::os::unix::fs::symlink(root.join("nothing"), project.join("dangling")).unwrap();
         let folder = WorkingFolder::new(project, follow_links);
-        assert_eq!(
-            folder.relative("src/new/file"),
-            Some(PathBuf::from("src/new/file"))
-        );
+        assert_eq!(folder.relative("src/new/file"), Some(PathBuf::from("src/new/file")));
         assert_eq!(folder.relative("link/new"), None);
         assert_eq!(folder.relative("dangling"), None);
     }

@@ -53,11 +53,7 @@ impl PermissionRequest {
                 (PermissionLevel::Edit, group) => matches!(group, Some(ToolGroup::Read | ToolGroup::Edit)),
                 (PermissionLevel::Read, group) => group == Some(ToolGroup::Read),
             };
-            return if is_allowed {
-                PermissionDecision::Allow
-            } else {
-                PermissionDecision::Deny
-            };
+            return if is_allowed { PermissionDecision::Allow } else { PermissionDecision::Deny };
         };
         let asked = || self.wish(folder).map(PermissionDecision::Ask);
         let decided = self.by_rules(rules, folder).or_else(asked);
@@ -76,9 +72,7 @@ impl PermissionRequest {
                 if each.iter().all(|rule| matches!(rule, RequestRule::Allow)) {
                     return Some(PermissionDecision::Allow);
                 }
-                let asks = each
-                    .iter()
-                    .all(|rule| matches!(rule, RequestRule::Allow | RequestRule::Ask));
+                let asks = each.iter().all(|rule| matches!(rule, RequestRule::Allow | RequestRule::Ask));
                 return (!asks).then_some(PermissionDecision::Deny);
             }
         };
@@ -91,11 +85,7 @@ impl PermissionRequest {
                     |path: &String| folder.relative(path).is_some_and(|inside| globs.is_match(inside));
                 let few = (1..=MAX_PATHS).contains(&self.paths.len());
                 let allowed = few && self.paths.iter().all(is_inside);
-                Some(if allowed {
-                    PermissionDecision::Allow
-                } else {
-                    PermissionDecision::Deny
-                })
+                Some(if allowed { PermissionDecision::Allow } else { PermissionDecision::Deny })
             }
         }
     }
@@ -129,25 +119,15 @@ impl PermissionRequest {
                 wish.push_str("run [");
                 for (at, word) in words.iter().enumerate() {
                     wish.push_str(if at == 0 { "" } else { ", " });
-                    quote(
-                        word.as_str()
-                            .map_or_else(|| word.to_string(), str::to_owned)
-                            .as_str(),
-                        wish,
-                    );
+                    quote(word.as_str().map_or_else(|| word.to_string(), str::to_owned).as_str(), wish);
                 }
                 wish.push(']');
             }
             // All that is known is what the server calls it.
             _ => return self.whole(wish),
         }
-        let place = ["cwd", "workdir", "directory"]
-            .iter()
-            .find_map(|key| self.input.get(key)?.as_str());
-        if let Some(place) = place
-            .map(|place| folder.shown(place))
-            .filter(|place| place != ".")
-        {
+        let place = ["cwd", "workdir", "directory"].iter().find_map(|key| self.input.get(key)?.as_str());
+        if let Some(place) = place.map(|place| folder.shown(place)).filter(|place| place != ".") {
             wish.push_str(" in ");
             quote(&place, wish);
         }
@@ -195,11 +175,7 @@ fn escape(json: &str, into: &mut String) {
 /// The option that says `is_allowed`, for this once: what is allowed for good would outlive the turn. None where the
 /// server offers no such option.
 pub fn choose(options: &Value, is_allowed: bool) -> Option<Value> {
-    let kinds: &[&str] = if is_allowed {
-        &["allow_once"]
-    } else {
-        &["reject_once", "reject_always"]
-    };
+    let kinds: &[&str] = if is_allowed { &["allow_once"] } else { &["reject_once", "reject_always"] };
     let options = options.as_array()?;
     kinds.iter().find_map(|kind| {
         let option = options.iter().find(|option| option["kind"] == *kind)?;

@@ -87,8 +87,7 @@ enum ServerEvent {
 }
 
 fn pipe_end(end: Option<impl Into<OwnedFd>>) -> io::Result<OwnedFd> {
-    end.map(Into::into)
-        .ok_or_else(|| io::ErrorKind::BrokenPipe.into())
+    end.map(Into::into).ok_or_else(|| io::ErrorKind::BrokenPipe.into())
 }
 
 /// Runs the server and the turn with it.
@@ -96,9 +95,7 @@ fn pipe_end(end: Option<impl Into<OwnedFd>>) -> io::Result<OwnedFd> {
 /// # Errors
 /// When the server cannot be started. What goes wrong later is printed and becomes the exit code.
 pub fn run(server: &[OsString], variable: &OsStr, turn: Turn, prompt_length: usize) -> io::Result<u8> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         // Before the server is there, so that nothing can end us without it.
         let terminate = signal(SignalKind::terminate())?;
@@ -106,10 +103,7 @@ pub fn run(server: &[OsString], variable: &OsStr, turn: Turn, prompt_length: usi
         let (program, arguments) = server.split_first().ok_or(io::ErrorKind::InvalidInput)?;
         let mut command = Command::new(program);
         command.args(arguments).env_remove(variable);
-        command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut server = command.spawn()?;
         let pipes = (|| {
             let stdin = Sender::from_owned_fd(pipe_end(server.stdin.take())?)?;
@@ -214,10 +208,9 @@ impl RunningServer {
             let steps = match self.lines.next_line() {
                 Ok(Some(line)) => turn.line(&line),
                 Ok(None) => return None,
-                Err(_) => turn.broken(&format!(
-                    "the server printed a line of more than {} MiB",
-                    MAX_LINE >> 20
-                )),
+                Err(_) => {
+                    turn.broken(&format!("the server printed a line of more than {} MiB", MAX_LINE >> 20))
+                }
             };
             if let Some(code) = self.perform(steps) {
                 return Some(code);
@@ -318,11 +311,7 @@ impl RunningServer {
             }
         }
         end_at_once(&mut self.child);
-        if self.terminate.is_some() {
-            TERMINATED
-        } else {
-            code
-        }
+        if self.terminate.is_some() { TERMINATED } else { code }
     }
 }
 

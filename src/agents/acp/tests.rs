@@ -25,11 +25,7 @@ fn with_rules(rule: &str) -> String {
 
 fn turn(options: &str) -> Turn {
     let options: Options = serde_json::from_str(options).unwrap();
-    Turn::new(
-        options,
-        WorkingFolder::new(PathBuf::from(FOLDER), Path::to_path_buf),
-        "P".to_owned(),
-    )
+    Turn::new(options, WorkingFolder::new(PathBuf::from(FOLDER), Path::to_path_buf), "P".to_owned())
 }
 
 /// What came of a turn.
@@ -66,25 +62,16 @@ impl Played {
     }
 
     fn types(&self) -> Vec<&str> {
-        self.printed
-            .iter()
-            .map(|line| line["type"].as_str().unwrap())
-            .collect()
+        self.printed.iter().map(|line| line["type"].as_str().unwrap()).collect()
     }
 
     fn methods(&self) -> Vec<&str> {
-        self.sent
-            .iter()
-            .filter_map(|message| message["method"].as_str())
-            .collect()
+        self.sent.iter().filter_map(|message| message["method"].as_str()).collect()
     }
 }
 
 fn recording(server: &str, scene: &str) -> Vec<(bool, Value)> {
-    let path = format!(
-        "{}/fixtures/agents/acp/{server}/{scene}.wire",
-        env!("CARGO_MANIFEST_DIR")
-    );
+    let path = format!("{}/fixtures/agents/acp/{server}/{scene}.wire", env!("CARGO_MANIFEST_DIR"));
     let text = fs::read_to_string(path).unwrap();
     let read = |line: &str| (line.starts_with('<'), serde_json::from_str(&line[2..]).unwrap());
     text.lines().map(read).collect()
@@ -136,12 +123,7 @@ fn usage(input: u64, output: u64, cost: Option<f64>, is_partial: bool) -> (u64, 
 
 fn used(line: &Value) -> (u64, u64, Option<f64>, bool) {
     let number = |key: &str| line[key].as_u64().unwrap_or_default();
-    (
-        number("inputTokens"),
-        number("outputTokens"),
-        line["cost"].as_f64(),
-        line["partial"] == true,
-    )
+    (number("inputTokens"), number("outputTokens"), line["cost"].as_f64(), line["partial"] == true)
 }
 
 #[test]
@@ -151,11 +133,9 @@ fn each_server_does_what_it_was_allowed_to() {
         assert_eq!(played.exit, Some(DONE), "{server}: {:#?}", played.printed);
         let (name, kind, title) = match server {
             "claude-agent-acp" => ("Write", "edit", "Write hello.txt"),
-            "codex-acp" => (
-                "execute",
-                "execute",
-                "printf 'hello from fake model\\n' > /srv/project/hello.txt",
-            ),
+            "codex-acp" => {
+                ("execute", "execute", "printf 'hello from fake model\\n' > /srv/project/hello.txt")
+            }
             "gemini" => ("write_file", "edit", "Writing to hello.txt"),
             "opencode" => ("write", "edit", "write"),
             _ => ("write_file", "edit", "Writing to hello.txt"),
@@ -167,26 +147,18 @@ fn each_server_does_what_it_was_allowed_to() {
         );
         assert_eq!(played.line("tool_end")["status"], "completed", "{server}");
         assert_eq!(played.line("tool_end")["id"], tool["id"], "{server}");
-        assert_eq!(
-            played.lines("text").last().unwrap()["text"],
-            "DONE: hello.txt handled."
-        );
+        assert_eq!(played.lines("text").last().unwrap()["text"], "DONE: hello.txt handled.");
         let expected = match server {
             "claude-agent-acp" => usage(200, 40, Some(0.0024), false),
             "opencode" => usage(100, 20, Some(0.000_28), true),
             _ => usage(200, 40, None, false),
         };
         assert_eq!(used(played.line("usage")), expected, "{server}");
-        assert_eq!(
-            *played.printed.last().unwrap(),
-            json!({"type": "end", "stopReason": "end_turn"})
-        );
+        assert_eq!(*played.printed.last().unwrap(), json!({"type": "end", "stopReason": "end_turn"}));
         assert_eq!(played.types()[..2], ["session", "mode"], "{server}");
         assert_eq!(played.line("session")["resumed"], false);
-        let outcome = played
-            .sent
-            .iter()
-            .find_map(|message| message["result"]["outcome"]["optionId"].as_str());
+        let outcome =
+            played.sent.iter().find_map(|message| message["result"]["outcome"]["optionId"].as_str());
         let once = ["allow-once", "allow_once", "proceed_once", "once", "proceed_once"];
         let at = SERVERS.iter().position(|other| *other == server).unwrap();
         assert_eq!(outcome, Some(once[at]));
@@ -197,12 +169,9 @@ fn each_server_does_what_it_was_allowed_to() {
 fn what_each_server_is_asked_is_what_was_recorded() {
     for server in SERVERS {
         let played = play(server, "ok", &with_rules("allow"));
-        let recorded = recording(server, "ok")
-            .into_iter()
-            .filter(|(is_of_server, _)| !is_of_server);
-        let recorded = recorded
-            .map(|(_, message)| message)
-            .filter(|message| message["method"] != "authenticate");
+        let recorded = recording(server, "ok").into_iter().filter(|(is_of_server, _)| !is_of_server);
+        let recorded =
+            recorded.map(|(_, message)| message).filter(|message| message["method"] != "authenticate");
         let known = |mut message: Value| {
             // Of errors the code counts; of requests everything but their number and what is ours.
             if message.get("method").is_some() {
@@ -233,18 +202,10 @@ fn a_request_is_denied_where_the_rules_say_so() {
             assert_eq!(played.exit, Some(DONE), "{server}");
             // gemini does not tell the end of what was denied.
             assert_eq!(played.lines("tool_end").len(), usize::from(server != "gemini"));
-            assert!(
-                played
-                    .lines("tool_end")
-                    .iter()
-                    .all(|line| line["status"] == "failed"),
-                "{server}"
-            );
+            assert!(played.lines("tool_end").iter().all(|line| line["status"] == "failed"), "{server}");
         }
-        let outcome = played
-            .sent
-            .iter()
-            .find_map(|message| message["result"]["outcome"]["optionId"].as_str());
+        let outcome =
+            played.sent.iter().find_map(|message| message["result"]["outcome"]["optionId"].as_str());
         assert!(["reject", "cancel"].contains(&outcome.unwrap()), "{server}");
     }
 }
@@ -257,30 +218,16 @@ fn a_person_is_asked_and_what_was_allowed_is_allowed_once() {
         let permission = played.line("permission");
         let wish = permission["wish"].as_str().unwrap().to_owned();
         let (expected, kind) = match server {
-            "codex-acp" => (
-                r#"run "printf 'hello from fake model\\n' > /srv/project/hello.txt""#,
-                "execute",
-            ),
+            "codex-acp" => (r#"run "printf 'hello from fake model\\n' > /srv/project/hello.txt""#, "execute"),
             _ => (r#"edit "hello.txt""#, "edit"),
         };
-        assert_eq!(
-            (wish.as_str(), &permission["kind"]),
-            (expected, &kind.into()),
-            "{server}"
-        );
+        assert_eq!((wish.as_str(), &permission["kind"]), (expected, &kind.into()), "{server}");
         assert_eq!(played.methods().last(), Some(&"session/cancel"), "{server}");
-        let outcome = played
-            .sent
-            .iter()
-            .find(|message| !message["result"].is_null())
-            .unwrap();
+        let outcome = played.sent.iter().find(|message| !message["result"].is_null()).unwrap();
         assert_eq!(outcome["result"]["outcome"]["outcome"], "cancelled");
         // The recorded server ends its turn.
         assert_eq!(played.exit, Some(DONE), "{server}");
-        assert!(
-            played.lines("end").is_empty() && played.lines("error").is_empty(),
-            "{server}"
-        );
+        assert!(played.lines("end").is_empty() && played.lines("error").is_empty(), "{server}");
         assert_eq!(used(played.line("usage")).0 % 100, 0, "{server}");
 
         let mut allowed: Value = serde_json::from_str(&with_rules("ask")).unwrap();
@@ -289,11 +236,7 @@ fn a_person_is_asked_and_what_was_allowed_is_allowed_once() {
         assert_eq!(played.exit, Some(DONE), "{server}");
         assert!(played.lines("permission").is_empty() && played.line("end")["stopReason"] == "end_turn");
         allowed["allowed"] = "run \"something else\"".into();
-        assert_eq!(
-            play(server, "ok", &allowed.to_string()).lines("permission").len(),
-            1,
-            "{server}"
-        );
+        assert_eq!(play(server, "ok", &allowed.to_string()).lines("permission").len(), 1, "{server}");
     }
 }
 
@@ -302,23 +245,11 @@ fn who_may_only_read_is_set_to_a_mode_for_that_and_denied_the_rest() {
     for server in SERVERS {
         let played = play(server, "read", READ);
         assert_eq!(played.exit, Some(DONE), "{server}");
-        let mode = if server == "codex-acp" {
-            "read-only"
-        } else {
-            "plan"
-        };
+        let mode = if server == "codex-acp" { "read-only" } else { "plan" };
         assert_eq!(played.line("mode")["id"], mode);
-        assert_eq!(
-            played.lines("denied").len(),
-            usize::from(server == "claude-agent-acp"),
-            "{server}"
-        );
+        assert_eq!(played.lines("denied").len(), usize::from(server == "claude-agent-acp"), "{server}");
         assert!(
-            played
-                .lines("tool_end")
-                .iter()
-                .all(|line| line["status"] == "failed")
-                || server == "codex-acp"
+            played.lines("tool_end").iter().all(|line| line["status"] == "failed") || server == "codex-acp"
         );
     }
 }
@@ -362,10 +293,7 @@ fn a_turn_that_is_to_end_is_cancelled_first() {
     let mut turn = turn(EDIT);
     let mut played = play_with(&mut turn, "gemini", "window");
     played.take(turn.terminate());
-    assert_eq!(
-        (played.exit, played.methods().last()),
-        (None, Some(&"session/cancel"))
-    );
+    assert_eq!((played.exit, played.methods().last()), (None, Some(&"session/cancel")));
     played.take(turn.time_is_up());
     assert_eq!(played.exit, Some(TERMINATED));
     assert!(played.lines("error").is_empty());
@@ -386,11 +314,7 @@ fn a_server_without_a_login_is_logged_in_where_that_needs_nobody() {
         let mut turn = turn(EDIT);
         let mut played = play_with(&mut turn, server, "noauth");
         let login = played.sent.last().unwrap().clone();
-        let method = if server == "gemini" {
-            "gemini-api-key"
-        } else {
-            "api-key"
-        };
+        let method = if server == "gemini" { "gemini-api-key" } else { "api-key" };
         assert_eq!(
             (&login["method"], &login["params"]["methodId"]),
             (&"authenticate".into(), &method.into())
@@ -406,10 +330,7 @@ fn a_server_without_a_login_is_logged_in_where_that_needs_nobody() {
         // Once is enough.
         let refused = json!({"error": {"code": -32000, "message": "Authentication required"}});
         played.take(turn.line(answer(&again["id"], refused).as_bytes()));
-        assert_eq!(
-            (played.exit, played.line("error")["code"].as_i64()),
-            (Some(FAILED), Some(-32000))
-        );
+        assert_eq!((played.exit, played.line("error")["code"].as_i64()), (Some(FAILED), Some(-32000)));
     }
     for server in ["qwen", "claude-agent-acp"] {
         let played = play(server, "noauth", EDIT);

@@ -65,13 +65,7 @@ mod tests {
     fn chunks_of_a_message_are_one_text() {
         let mut printed = Vec::new();
         let mut texts = Texts::default();
-        for (id, text) in [
-            (None, "a"),
-            (None, "b"),
-            (Some("1"), "c"),
-            (Some("1"), "d"),
-            (Some("2"), "e"),
-        ] {
+        for (id, text) in [(None, "a"), (None, "b"), (Some("1"), "c"), (Some("1"), "d"), (Some("2"), "e")] {
             texts.add(id, text, &mut printed);
         }
         texts.end(&mut printed);
@@ -86,10 +80,7 @@ mod tests {
         let long = "€".repeat(50_000);
         texts.add(None, &long, &mut printed);
         texts.end(&mut printed);
-        let parts: Vec<&str> = printed
-            .iter()
-            .filter_map(|line| line.get("text")?.as_str())
-            .collect();
+        let parts: Vec<&str> = printed.iter().filter_map(|line| line.get("text")?.as_str()).collect();
         assert!(parts.iter().all(|part| part.len() <= MAX_PART));
         assert_eq!(parts.len(), 3);
         assert_eq!(parts.concat(), long);

@@ -42,22 +42,12 @@ fn name_in<'a>(id: &'a str, call: &'a Value) -> Option<&'a str> {
     let of_claude = || text(&meta["claudeCode"], "toolName");
     let of_qwen = || text(meta, "toolName");
     // gemini has it only in the id: `write_file__write_file_1795663724468_0`.
-    let of_gemini = || {
-        id.split_once("__")
-            .map(|(name, _)| name)
-            .filter(|name| is_word(name))
-    };
-    text(call, "name")
-        .or_else(of_claude)
-        .or_else(of_qwen)
-        .or_else(of_gemini)
+    let of_gemini = || id.split_once("__").map(|(name, _)| name).filter(|name| is_word(name));
+    text(call, "name").or_else(of_claude).or_else(of_qwen).or_else(of_gemini)
 }
 
 fn is_word(text: &str) -> bool {
-    !text.is_empty()
-        && text
-            .chars()
-            .all(|letter| letter.is_ascii_alphanumeric() || "_-.".contains(letter))
+    !text.is_empty() && text.chars().all(|letter| letter.is_ascii_alphanumeric() || "_-.".contains(letter))
 }
 
 impl OpenCall {
@@ -76,11 +66,7 @@ impl OpenCall {
         let bytes: usize = paths.iter().map(String::len).sum();
         if !paths.is_empty() {
             // A part of them would say that there are no others.
-            self.paths = if bytes <= MAX_PATH_BYTES {
-                paths
-            } else {
-                Vec::new()
-            };
+            self.paths = if bytes <= MAX_PATH_BYTES { paths } else { Vec::new() };
         }
     }
 
@@ -150,27 +136,17 @@ impl TurnTools {
     /// The request for a permission for a call, with the tool's name. What the request does not say is what was known
     /// before.
     pub fn request(&mut self, told: &Value, lines: &mut Vec<Value>) -> (PermissionRequest, String) {
-        let id = text(told, "toolCallId")
-            .map(|id| cut(id, SHORT_TEXT))
-            .unwrap_or_default();
+        let id = text(told, "toolCallId").map(|id| cut(id, SHORT_TEXT)).unwrap_or_default();
         // Without an id nothing that was told before is about it.
         let mut unknown = OpenCall::default();
-        let call = if id.is_empty() {
-            &mut unknown
-        } else {
-            self.call(&id)
-        };
+        let call = if id.is_empty() { &mut unknown } else { self.call(&id) };
         call.merge(&id, told);
         call.announce(&id, lines);
         let paths = paths::of_call(told);
         let request = PermissionRequest {
             kind: call.kind.clone(),
             title: text(told, "title").unwrap_or(&call.title).to_owned(),
-            paths: if paths.is_empty() {
-                call.paths.clone()
-            } else {
-                paths
-            },
+            paths: if paths.is_empty() { call.paths.clone() } else { paths },
             input: told["rawInput"].clone(),
         };
         (request, call.name().to_owned())

@@ -270,9 +270,8 @@ impl Turn {
     }
 
     fn initialized(&mut self, answer: &Value) {
-        if let Some(version) = answer
-            .get("protocolVersion")
-            .filter(|version| version.as_u64() != Some(PROTOCOL))
+        if let Some(version) =
+            answer.get("protocolVersion").filter(|version| version.as_u64() != Some(PROTOCOL))
         {
             let version = cut(&version.to_string(), SHORT_TEXT);
             let message =
@@ -318,11 +317,7 @@ impl Turn {
             return false;
         };
         self.has_tried_login = true;
-        self.request(
-            "authenticate",
-            json!({"methodId": method}),
-            TurnPhase::Authenticate,
-        );
+        self.request("authenticate", json!({"methodId": method}), TurnPhase::Authenticate);
         true
     }
 
@@ -356,10 +351,8 @@ impl Turn {
         let told = told.or(self.mode.as_deref().filter(|_| setting == "mode"));
         if let Some(other) = told.filter(|told| change.is_offered && *told != change.value) {
             let other = cut(other, SHORT_TEXT);
-            let message = format!(
-                "the server was set to the {setting} {} and stays in {other}",
-                change.value
-            );
+            let message =
+                format!("the server was set to the {setting} {} and stays in {other}", change.value);
             return self.fail_for(message);
         }
         if setting == "model" {
@@ -392,10 +385,7 @@ impl Turn {
             Some(reason) => {
                 let reason = cut(reason, SHORT_TEXT);
                 let failure = ServerFailure::new(format!("the turn did not come to its end: {reason}"));
-                self.fail(&ServerFailure {
-                    kind: Some(reason),
-                    ..failure
-                });
+                self.fail(&ServerFailure { kind: Some(reason), ..failure });
             }
             None => self.fail_for("the turn ended without a reason"),
         }

@@ -58,10 +58,7 @@ impl AcpUsage {
     /// Begins a turn: all that was told before belongs to earlier ones. `is_new`: the session has had none.
     pub fn begin(&mut self, is_new: bool) {
         let cost_before = self.cost.or(is_new.then_some(0.0));
-        *self = Self {
-            cost_before,
-            ..Self::default()
-        };
+        *self = Self { cost_before, ..Self::default() };
     }
 
     /// Takes what a `session/update` tells.

@@ -36,10 +36,7 @@ impl Splitter {
     /// When the line is longer than [`MAX_LINE`]. Nothing can be read behind it.
     pub fn next_line(&mut self) -> Result<Option<Vec<u8>>, TooLong> {
         let rest = self.bytes.get(self.searched..).unwrap_or_default();
-        let end = rest
-            .iter()
-            .position(|byte| *byte == b'\n')
-            .map(|at| self.searched + at);
+        let end = rest.iter().position(|byte| *byte == b'\n').map(|at| self.searched + at);
         let length = end.unwrap_or(self.bytes.len());
         if length > MAX_LINE {
             self.bytes = Vec::new();
@@ -127,11 +124,7 @@ pub fn read(line: &[u8]) -> Result<ServerMessage, NoMessage> {
         return Ok(ServerMessage::Unknown);
     };
     let mut error = take("error");
-    let result = if error.is_null() {
-        Ok(take("result"))
-    } else {
-        Err(rpc_error(&mut error))
-    };
+    let result = if error.is_null() { Ok(take("result")) } else { Err(rpc_error(&mut error)) };
     Ok(ServerMessage::Answer { id, result })
 }
 
@@ -142,11 +135,7 @@ fn rpc_error(error: &mut Value) -> RpcError {
     };
     let code = error["code"].as_i64();
     let data = error.get_mut("data").map_or(Value::Null, Value::take);
-    RpcError {
-        code,
-        message: cut(&message, LONG_TEXT),
-        data,
-    }
+    RpcError { code, message: cut(&message, LONG_TEXT), data }
 }
 
 /// A request of ours.
@@ -196,10 +185,7 @@ mod tests {
         splitter.extend(&vec![b'x'; MAX_LINE]);
         assert_eq!(splitter.next_line(), Ok(None));
         splitter.extend(b"\n");
-        assert_eq!(
-            splitter.next_line().unwrap().map(|line| line.len()),
-            Some(MAX_LINE)
-        );
+        assert_eq!(splitter.next_line().unwrap().map(|line| line.len()), Some(MAX_LINE));
         splitter.extend(&vec![b'x'; MAX_LINE + 1]);
         assert_eq!(splitter.next_line(), Err(TooLong));
         assert_eq!(splitter.rest(), b"");
@@ -210,40 +196,17 @@ mod tests {
         let read = |text: &str| read(text.as_bytes());
         assert_eq!(
             read(r#"{"id":"x-1","method":"a","params":3}"#),
-            Ok(ServerMessage::Request {
-                id: "x-1".into(),
-                method: "a".to_owned(),
-                params: 3.into()
-            })
+            Ok(ServerMessage::Request { id: "x-1".into(), method: "a".to_owned(), params: 3.into() })
         );
-        let notification = ServerMessage::Notification {
-            method: "a".to_owned(),
-            params: Value::Null,
-        };
+        let notification = ServerMessage::Notification { method: "a".to_owned(), params: Value::Null };
         assert_eq!(read(r#"{"id":null,"method":"a"}"#), Ok(notification));
         assert_eq!(
             read(r#"{"id":"7","result":1}"#),
-            Ok(ServerMessage::Answer {
-                id: 7,
-                result: Ok(1.into())
-            })
+            Ok(ServerMessage::Answer { id: 7, result: Ok(1.into()) })
         );
-        let error = RpcError {
-            code: None,
-            message: "\"no\"".to_owned(),
-            data: Value::Null,
-        };
-        let error = RpcError {
-            message: error.message.trim_matches('"').to_owned(),
-            ..error
-        };
-        assert_eq!(
-            read(r#"{"id":7,"error":"no"}"#),
-            Ok(ServerMessage::Answer {
-                id: 7,
-                result: Err(error)
-            })
-        );
+        let error = RpcError { code: None, message: "\"no\"".to_owned(), data: Value::Null };
+        let error = RpcError { message: error.message.trim_matches('"').to_owned(), ..error };
+        assert_eq!(read(r#"{"id":7,"error":"no"}"#), Ok(ServerMessage::Answer { id: 7, result: Err(error) }));
         for answer in [
             r#"{"id":7.0,"result":1}"#,
             r#"{"id":"7.0","result":1}"#,
@@ -252,10 +215,7 @@ mod tests {
             r#"Update {2.0} is there! {"id":7,"result":1}"#,
             r#"{"id":7,"result":1} bye"#,
         ] {
-            let want = ServerMessage::Answer {
-                id: 7,
-                result: Ok(1.into()),
-            };
+            let want = ServerMessage::Answer { id: 7, result: Ok(1.into()) };
             assert_eq!(read(answer), Ok(want), "{answer}");
         }
         assert_eq!(read(r#"{"id":7.5,"result":1}"#), Ok(ServerMessage::Unknown));

@@ -38,10 +38,7 @@ impl Moment {
 
     /// A moment by the clock, at a place whose clocks go by UTC.
     pub fn utc(now: Timestamp) -> Self {
-        Self {
-            now,
-            ..Self::default()
-        }
+        Self { now, ..Self::default() }
     }
 
     /// The moment at which a program of this machine ended.
@@ -53,11 +50,7 @@ impl Moment {
             return here;
         }
         let passed = Millis(here.now.since(ended).0 / 1000 * 1000);
-        Self {
-            now: ended,
-            passed,
-            ..here
-        }
+        Self { now: ended, passed, ..here }
     }
 }
 
@@ -100,17 +93,13 @@ static ISO: LazyLock<Regex> = LazyLock::new(|| {
 
 static EPOCH: LazyLock<Regex> = LazyLock::new(|| compiled(r"\b(\d{10}|\d{13})\b"));
 
-#[expect(
-    clippy::expect_used,
-    reason = "the patterns are constants, and a test uses each of them"
-)]
+#[expect(clippy::expect_used, reason = "the patterns are constants, and a test uses each of them")]
 fn compiled(pattern: &str) -> Regex {
     Regex::new(pattern).expect("the pattern is well-formed")
 }
 
-const MONTHS: [&str; 12] = [
-    "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
-];
+const MONTHS: [&str; 12] =
+    ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 
 /// The time from now until the moment that a text tells; `None` if it tells none.
 pub fn wait_in_text(text: &str, at: Moment) -> Option<Millis> {
@@ -120,14 +109,10 @@ pub fn wait_in_text(text: &str, at: Moment) -> Option<Millis> {
 /// The time from the moment at which it was said until the moment that a text tells.
 fn pause(text: &str, at: Moment) -> Option<Millis> {
     let text = plain(text);
-    let spans = SPAN
-        .captures_iter(&text)
-        .filter_map(|found| span(found.get(1)?.as_str()));
+    let spans = SPAN.captures_iter(&text).filter_map(|found| span(found.get(1)?.as_str()));
     let times = || {
         let times = TIME.captures_iter(&text);
-        times
-            .filter_map(|found| time(&found, at))
-            .map(|ahead| ahead.unwrap_or(SOON))
+        times.filter_map(|found| time(&found, at)).map(|ahead| ahead.unwrap_or(SOON))
     };
     // Programs write the moment at which they say something beside it, too: that lies not ahead.
     let moments = || ISO.captures_iter(&text).filter_map(|found| time(&found, at)?);
@@ -188,11 +173,7 @@ fn seconds(value: &Value) -> Option<Millis> {
 }
 
 fn epoch(number: u64, at: Moment) -> Option<Millis> {
-    let ms = if number < 100_000_000_000 {
-        number.checked_mul(1000)?
-    } else {
-        number
-    };
+    let ms = if number < 100_000_000_000 { number.checked_mul(1000)? } else { number };
     // A number that lies far back is none of these.
     let day = Millis::from_secs(24 * 60 * 60);
     (ms.saturating_add(day.0) > at.now.0).then(|| Timestamp(ms).since(at.now).max(Millis(1)))
@@ -240,9 +221,7 @@ impl Zone {
         let text = named.unwrap_or(text);
         if text.contains('/') {
             let mut known = TZ_VARIANTS.into_iter();
-            return known
-                .find(|zone| zone.name().eq_ignore_ascii_case(text))
-                .map(Self::Named);
+            return known.find(|zone| zone.name().eq_ignore_ascii_case(text)).map(Self::Named);
         }
         let Some(sign) = text.find(['+', '-', '\u{2212}']) else {
             // A word that goes on with the sentence.
@@ -254,11 +233,7 @@ impl Zone {
             ..=2 => number * 60,
             _ => number / 100 * 60 + number % 100,
         };
-        let minutes = if text[sign..].starts_with('+') {
-            minutes
-        } else {
-            -minutes
-        };
+        let minutes = if text[sign..].starts_with('+') { minutes } else { -minutes };
         (minutes.abs() <= 14 * 60).then(|| Self::Ahead(Duration::minutes(minutes)))
     }
 
@@ -300,11 +275,7 @@ fn time(found: &Captures<'_>, at: Moment) -> Option<Option<Millis>> {
             let then = date.and_time(clock.unwrap_or_default());
             // Said at the end of a year of a day at the beginning of the next one.
             let half_a_year = Duration::days(180);
-            if is_guess && now - then > half_a_year {
-                then.with_year(then.year() + 1)?
-            } else {
-                then
-            }
+            if is_guess && now - then > half_a_year { then.with_year(then.year() + 1)? } else { then }
         }
         (None, Some(clock)) => next(clock, now)?,
     };
@@ -354,43 +325,25 @@ mod tests {
     fn moments_as_providers_and_adapters_tell_them() {
         assert_eq!(NOW.to_rfc3339(), "2026-11-23T00:30:00.000Z");
         for (text, want) in [
-            (
-                "You've hit your session limit · resets 8pm",
-                19 * HOUR + 30 * MINUTE,
-            ),
+            ("You've hit your session limit · resets 8pm", 19 * HOUR + 30 * MINUTE),
             ("You've hit your limit · resets 2pm", 13 * HOUR + 30 * MINUTE),
             ("You've hit your 5-hour limit · resets 1:57am (UTC)", 87 * MINUTE),
             (
                 "You\u{2019}ve hit your usage limit. Upgrade to Pro (https://x.test) or try again at Nov 23rd, 2026 1:57 AM.",
                 87 * MINUTE,
             ),
-            (
-                "You've hit your usage limit. Try again in 3 days 4 hours.",
-                76 * HOUR,
-            ),
-            (
-                "try again in 1 hour, 2 minutes and 3 seconds",
-                HOUR + 2 * MINUTE + 3_000,
-            ),
-            (
-                "Your quota will reset after 15h57m40s.",
-                15 * HOUR + 57 * MINUTE + 40_000,
-            ),
+            ("You've hit your usage limit. Try again in 3 days 4 hours.", 76 * HOUR),
+            ("try again in 1 hour, 2 minutes and 3 seconds", HOUR + 2 * MINUTE + 3_000),
+            ("Your quota will reset after 15h57m40s.", 15 * HOUR + 57 * MINUTE + 40_000),
             ("Your quota will reset after 2h0m0s.", 2 * HOUR),
             ("Retrying after 8086338ms...", 8_086_338),
             ("Please retry in 3.4s.", 3_400),
             ("Claude AI usage limit reached|1795401000", 2 * HOUR),
-            (
-                "Claude usage limit reached. Your limit will reset at 9am",
-                8 * HOUR + 30 * MINUTE,
-            ),
+            ("Claude usage limit reached. Your limit will reset at 9am", 8 * HOUR + 30 * MINUTE),
             ("resets Nov 25, 9am (UTC)", 56 * HOUR + 30 * MINUTE),
             ("resets Nov 25 at 3:30pm", 63 * HOUR),
             ("resets Jan 2 at 0:30", 40 * 24 * HOUR),
-            (
-                "You will regain access on 2026-12-01 at 00:00 UTC.",
-                191 * HOUR + 30 * MINUTE,
-            ),
+            ("You will regain access on 2026-12-01 at 00:00 UTC.", 191 * HOUR + 30 * MINUTE),
             ("resets at 2026-11-23T01:57:00Z", 87 * MINUTE),
             ("resets 12am", 23 * HOUR + 30 * MINUTE),
             ("resets 12pm", 11 * HOUR + 30 * MINUTE),
@@ -398,10 +351,7 @@ mod tests {
             // It was said of the minute that has just ended.
             ("resets 12:29am", MINUTE),
             // 06:00 in Kolkata, 09:30 in Tokyo, 19:30 in New York on the day before, 01:30 in Berlin.
-            (
-                "You have hit your limit · resets 9:30am (Asia/Calcutta)",
-                3 * HOUR + 30 * MINUTE,
-            ),
+            ("You have hit your limit · resets 9:30am (Asia/Calcutta)", 3 * HOUR + 30 * MINUTE),
             ("Limit reached · resets 11:30am (Asia/Tokyo)", 2 * HOUR),
             ("resets 8pm (America/New_York)", 30 * MINUTE),
             ("resets 8pm America/New_York time", 30 * MINUTE),
@@ -419,10 +369,7 @@ mod tests {
             ("resets at 2026-11-23T02:30:00.123Z", 2 * HOUR),
             ("resets_at=2026-11-23T02:30:00Z", 2 * HOUR),
             ("Limit reached. Come again: 2026-11-23T02:30:00Z.", 2 * HOUR),
-            (
-                "2026-11-23T00:29:59Z ERROR limit reached, resets 2:30am",
-                2 * HOUR,
-            ),
+            ("2026-11-23T00:29:59Z ERROR limit reached, resets 2:30am", 2 * HOUR),
             ("usage limit reached until 2:30am", 2 * HOUR),
             ("resets in 4h30m", 4 * HOUR + 30 * MINUTE),
             ("resets in 2d4h", 52 * HOUR),
@@ -453,39 +400,18 @@ mod tests {
 
     #[test]
     fn a_time_of_day_without_a_zone_is_one_of_the_place() {
-        let at = Moment {
-            now: NOW,
-            ahead: 2 * 3600,
-            ..Moment::default()
-        };
-        assert_eq!(
-            wait_in_text("resets 8am", at),
-            Some(Millis(5 * HOUR + 30 * MINUTE))
-        );
-        assert_eq!(
-            wait_in_text("resets 8am (UTC)", at),
-            Some(Millis(7 * HOUR + 30 * MINUTE))
-        );
-        assert_eq!(
-            wait_in_text("resets 8am if you wait", at),
-            wait_in_text("resets 8am", at)
-        );
+        let at = Moment { now: NOW, ahead: 2 * 3600, ..Moment::default() };
+        assert_eq!(wait_in_text("resets 8am", at), Some(Millis(5 * HOUR + 30 * MINUTE)));
+        assert_eq!(wait_in_text("resets 8am (UTC)", at), Some(Millis(7 * HOUR + 30 * MINUTE)));
+        assert_eq!(wait_in_text("resets 8am if you wait", at), wait_in_text("resets 8am", at));
         let iso = "resets at 2026-11-23T01:57:00Z";
-        assert_eq!(
-            wait_in_text(iso, at),
-            Some(Millis(87 * MINUTE)),
-            "a zone that is told holds"
-        );
+        assert_eq!(wait_in_text(iso, at), Some(Millis(87 * MINUTE)), "a zone that is told holds");
     }
 
     #[test]
     fn clocks_that_are_put_back_or_forward_until_then_are_counted() {
         // 2026-10-31T20:30:00-04:00; at 2:00 on the next day New York puts its clocks back.
-        let late = Moment {
-            now: NOW,
-            passed: Millis(HOUR),
-            ..Moment::default()
-        };
+        let late = Moment { now: NOW, passed: Millis(HOUR), ..Moment::default() };
         assert_eq!(wait_in_text("try again in 3 hours", late), Some(Millis(2 * HOUR)));
         assert_eq!(wait_in_text("try again in 30 minutes", late), Some(Millis(0)));
         let object = serde_json::json!({"error": {"message": "x", "reset_at": "try again in 3 hours"}});
@@ -506,23 +432,11 @@ mod tests {
                 serde_json::json!({"error": {"type": "usage_limit_reached", "resets_at": 1_795_401_000}}),
                 Some(2 * HOUR),
             ),
-            (
-                serde_json::json!({"error": {"resets_in_seconds": 7200}}),
-                Some(2 * HOUR),
-            ),
-            (
-                serde_json::json!({"error": {"details": [{"x": 1}, {"retryDelay": "7200s"}]}}),
-                Some(2 * HOUR),
-            ),
-            (
-                serde_json::json!({"resetsAt": 1_795_401_000_000_u64}),
-                Some(2 * HOUR),
-            ),
+            (serde_json::json!({"error": {"resets_in_seconds": 7200}}), Some(2 * HOUR)),
+            (serde_json::json!({"error": {"details": [{"x": 1}, {"retryDelay": "7200s"}]}}), Some(2 * HOUR)),
+            (serde_json::json!({"resetsAt": 1_795_401_000_000_u64}), Some(2 * HOUR)),
             (serde_json::json!({"resets_at": "soon"}), None),
-            (
-                serde_json::json!({"resets_at": "2026-11-23T04:30:00+02:00"}),
-                Some(2 * HOUR),
-            ),
+            (serde_json::json!({"resets_at": "2026-11-23T04:30:00+02:00"}), Some(2 * HOUR)),
             (serde_json::json!([]), None),
         ] {
             assert_eq!(wait_in_error(&object, at), want.map(Millis), "{object}");

@@ -22,12 +22,7 @@ fn answers_are_classed_by_status_then_code_then_text() {
         (429, &["x", "Insufficient_Quota"], "", Spend),
         (402, &[], "", Spend),
         (403, &["insufficient_credits"], "", Spend),
-        (
-            400,
-            &["invalid_request_error"],
-            "Your credit balance is too low.",
-            Spend,
-        ),
+        (400, &["invalid_request_error"], "Your credit balance is too low.", Spend),
         (500, &[], "credit balance is too low", Transient),
         (401, &[], "", Auth),
         (403, &[], "", Auth),
@@ -49,11 +44,7 @@ fn answers_are_classed_by_status_then_code_then_text() {
         (500, &["rate_limit_error"], "", Transient),
         (200, &[], "wrote 500 lines, timeout 504", Unknown),
     ] {
-        let answer = ErrorAnswer {
-            status,
-            codes,
-            message,
-        };
+        let answer = ErrorAnswer { status, codes, message };
         assert_eq!(classify_answer(&answer), want, "{answer:?}");
     }
 }
@@ -98,10 +89,7 @@ const TEXTS: &[(&str, FailureClass)] = &[
         r#"{"type":"error","error":{"type":"billing_error","message":"Please check your billing details"}}"#,
         Spend,
     ),
-    (
-        r#"{"type":"error","error":{"type":"timeout_error","message":"The request took too long"}}"#,
-        Timeout,
-    ),
+    (r#"{"type":"error","error":{"type":"timeout_error","message":"The request took too long"}}"#, Timeout),
     (
         r#"API Error: 413 {"type":"error","error":{"type":"request_too_large","message":"Too large"}}"#,
         Unknown,
@@ -115,36 +103,15 @@ const TEXTS: &[(&str, FailureClass)] = &[
         "--dangerously-skip-permissions cannot be used with root/sudo privileges for security reasons",
         Permission,
     ),
-    (
-        "No conversation found with session ID: 5d0e4f3e-1111-4a5b-9c1d-222222222222",
-        Unknown,
-    ),
+    ("No conversation found with session ID: 5d0e4f3e-1111-4a5b-9c1d-222222222222", Unknown),
     // OpenAI and Codex.
-    (
-        "ERROR: unexpected status 401 Unauthorized: Missing bearer authentication in header",
-        Auth,
-    ),
-    (
-        "ERROR: exceeded retry limit, last status: 429 Too Many Requests",
-        Rate,
-    ),
+    ("ERROR: unexpected status 401 Unauthorized: Missing bearer authentication in header", Auth),
+    ("ERROR: exceeded retry limit, last status: 429 Too Many Requests", Rate),
     ("unexpected status 402 Payment Required: no credits left", Spend),
-    (
-        "stream disconnected before completion: error sending request for url",
-        Transient,
-    ),
-    (
-        "We're currently experiencing high demand, which may cause temporary errors.",
-        Transient,
-    ),
-    (
-        "unexpected status 503 Service Unavailable: upstream is starting",
-        Transient,
-    ),
-    (
-        "Not inside a trusted directory and --skip-git-repo-check was not specified.",
-        Permission,
-    ),
+    ("stream disconnected before completion: error sending request for url", Transient),
+    ("We're currently experiencing high demand, which may cause temporary errors.", Transient),
+    ("unexpected status 503 Service Unavailable: upstream is starting", Transient),
+    ("Not inside a trusted directory and --skip-git-repo-check was not specified.", Permission),
     (
         r#"{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}"#,
         Spend,
@@ -173,20 +140,11 @@ const TEXTS: &[(&str, FailureClass)] = &[
         r#"{"error":{"message":"This model's maximum context length is 128000 tokens","code":"context_length_exceeded"}}"#,
         Long,
     ),
-    (
-        "openai.RateLimitError: Error code: 429 - {'error': {'message': 'Slow down'}}",
-        Rate,
-    ),
-    (
-        "openai.AuthenticationError: Error code: 401 - {'error': {'message': 'No such key'}}",
-        Auth,
-    ),
+    ("openai.RateLimitError: Error code: 429 - {'error': {'message': 'Slow down'}}", Rate),
+    ("openai.AuthenticationError: Error code: 401 - {'error': {'message': 'No such key'}}", Auth),
     ("openai.APIConnectionError: Connection error.", Transient),
     ("openai.APITimeoutError: Request timed out.", Timeout),
-    (
-        "openai.InternalServerError: Error code: 500 - {'error': {'message': 'oops'}}",
-        Transient,
-    ),
+    ("openai.InternalServerError: Error code: 500 - {'error': {'message': 'oops'}}", Transient),
     // Gemini.
     (
         "Error when talking to Gemini API\n    at async Client.send (client.js:1:1)\n{\n  \"session_id\": \"a\",\n  \"error\": {\n    \"type\": \"ApiError\",\n    \"message\": \"API key not valid\",\n    \"code\": 401\n  }\n}\n",
@@ -212,10 +170,7 @@ const TEXTS: &[(&str, FailureClass)] = &[
         r#"{"error":{"code":504,"message":"Deadline expired before operation could complete.","status":"DEADLINE_EXCEEDED"}}"#,
         Timeout,
     ),
-    (
-        "Please set an Auth method in your /root/.gemini/settings.json",
-        Auth,
-    ),
+    ("Please set an Auth method in your /root/.gemini/settings.json", Auth),
     // opencode, Qwen, pi, aider, OpenRouter, Ollama, proxies.
     (
         r#"{"type":"error","error":{"name":"APIError","data":{"message":"Too fast","statusCode":429,"isRetryable":true}}}"#,
@@ -229,45 +184,24 @@ const TEXTS: &[(&str, FailureClass)] = &[
         r#"{"type":"error","error":{"name":"ProviderAuthError","data":{"message":"No auth credentials found"}}}"#,
         Auth,
     ),
-    (
-        "! permission requested: edit (src/lib.rs); auto-rejecting",
-        Permission,
-    ),
+    ("! permission requested: edit (src/lib.rs); auto-rejecting", Permission),
     ("[API Error: 401 Incorrect token]", Auth),
     ("402 Payment Required", Spend),
-    (
-        "litellm.AuthenticationError: AuthenticationError: OpenAIException - no such key",
-        Auth,
-    ),
-    (
-        "litellm.RateLimitError: RateLimitError: OpenAIException - slow down",
-        Rate,
-    ),
+    ("litellm.AuthenticationError: AuthenticationError: OpenAIException - no such key", Auth),
+    ("litellm.RateLimitError: RateLimitError: OpenAIException - slow down", Rate),
     ("litellm.APIConnectionError: connection reset by peer", Transient),
-    (
-        r#"{"error":{"message":"This request requires more credits, or fewer max_tokens","code":402}}"#,
-        Spend,
-    ),
+    (r#"{"error":{"message":"This request requires more credits, or fewer max_tokens","code":402}}"#, Spend),
     (
         r#"{"error":{"message":"Provider returned error","code":502,"metadata":{"provider_name":"x"}}}"#,
         Transient,
     ),
-    (
-        r#"{"error":{"message":"No auth credentials found","code":401}}"#,
-        Auth,
-    ),
-    (
-        r#"{"error":"model \"qwen9\" not found, try pulling it first"}"#,
-        Unknown,
-    ),
+    (r#"{"error":{"message":"No auth credentials found","code":401}}"#, Auth),
+    (r#"{"error":"model \"qwen9\" not found, try pulling it first"}"#, Unknown),
     (
         "Error: could not connect to ollama app: dial tcp 127.0.0.1:11434: connect: connection refused",
         Transient,
     ),
-    (
-        "curl: (22) The requested URL returned error: 503 Service Unavailable",
-        Transient,
-    ),
+    ("curl: (22) The requested URL returned error: 503 Service Unavailable", Transient),
     ("curl: (6) Could not resolve host: api.openai.com", Transient),
     ("upstream answered HTTP/1.1 502 Bad Gateway", Transient),
     ("proxy: HTTP 407 Proxy Authentication Required", Unknown),
@@ -360,10 +294,7 @@ const TEXTS: &[(&str, FailureClass)] = &[
     ("exit status 429", Unknown),
     ("Test timeout of 5000ms exceeded in auth.spec.ts", Unknown),
     ("Process killed with SIGTERM", Unknown),
-    (
-        "TypeError: Cannot read properties of undefined (reading 'x')",
-        Unknown,
-    ),
+    ("TypeError: Cannot read properties of undefined (reading 'x')", Unknown),
     ("SyntaxError: Unexpected end of JSON input", Unknown),
     ("AssertionError: expected 3 to equal 4", Unknown),
     ("Segmentation fault (core dumped)", Unknown),
@@ -393,16 +324,8 @@ fn what_adapters_write_to_standard_error() {
             wrong.push(format!("{text}: {class:?}, not {want:?}"));
         }
     }
-    assert!(
-        wrong.is_empty(),
-        "{} of {}:\n{}",
-        wrong.len(),
-        TEXTS.len(),
-        wrong.join("\n")
-    );
-    let all = [
-        Auth, Spend, Rate, Transient, Timeout, Args, Path, Policy, Permission, Window, Long, Unknown,
-    ];
+    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), TEXTS.len(), wrong.join("\n"));
+    let all = [Auth, Spend, Rate, Transient, Timeout, Args, Path, Policy, Permission, Window, Long, Unknown];
     for class in all {
         assert!(TEXTS.iter().any(|(_, want)| *want == class), "{class:?}");
     }
@@ -423,33 +346,17 @@ fn the_last_error_decides_and_what_came_before_it_does_not() {
 #[test]
 fn our_timer_and_known_exit_codes_come_before_words() {
     let end = |program, code, timed_out, stderr| {
-        read_command(&FailedCommand {
-            program,
-            code,
-            timed_out,
-            stderr,
-            ..FailedCommand::default()
-        })
-        .class
+        read_command(&FailedCommand { program, code, timed_out, stderr, ..FailedCommand::default() }).class
     };
     assert_eq!(end("claude", None, true, "HTTP 401 Unauthorized"), Timeout);
     // Gemini's exit code is the status, as far as eight bits hold it.
-    for (code, want) in [
-        (145, Auth),
-        (146, Spend),
-        (147, Auth),
-        (173, Rate),
-        (244, Transient),
-        (41, Auth),
-        (1, Unknown),
-    ] {
+    for (code, want) in
+        [(145, Auth), (146, Spend), (147, Auth), (173, Rate), (244, Transient), (41, Auth), (1, Unknown)]
+    {
         assert_eq!(end("gemini", Some(code), false, ""), want, "{code}");
         assert_eq!(end("sh", Some(code), false, ""), Unknown, "{code}");
     }
-    assert_eq!(
-        end("gemini", Some(173), false, "HTTP 500 Internal Server Error"),
-        Rate
-    );
+    assert_eq!(end("gemini", Some(173), false, "HTTP 500 Internal Server Error"), Rate);
     assert_eq!(end("timeout", Some(124), false, ""), Timeout);
     assert_eq!(end("timeout", Some(124), false, "HTTP 401 Unauthorized"), Auth);
     // Killed by the kernel for its memory, or by anybody: that says nothing of the provider.
@@ -471,19 +378,10 @@ const LIMITS: &[(&str, FailureClass)] = &[
         "You\u{2019}ve hit your usage limit. Upgrade to Pro (https://x.test) or try again at Nov 23rd, 2026 1:57 AM.",
         Window,
     ),
-    (
-        "You've hit your usage limit. Try again in 3 days 4 hours.",
-        Window,
-    ),
-    (
-        "You have exhausted your capacity on this model. Your quota will reset after 15h57m40s.",
-        Window,
-    ),
+    ("You've hit your usage limit. Try again in 3 days 4 hours.", Window),
+    ("You have exhausted your capacity on this model. Your quota will reset after 15h57m40s.", Window),
     ("Prompt is too long · 250000 tokens > 200000 maximum", Long),
-    (
-        "Codex ran out of room in the model's context window. Start a new conversation.",
-        Long,
-    ),
+    ("Codex ran out of room in the model's context window. Start a new conversation.", Long),
     ("Quota exceeded. Check your plan and billing details.", Spend),
     ("the widget count exceeds your limit of 5", Unknown),
 ];
@@ -497,10 +395,8 @@ fn limits_are_told_from_failures_wherever_an_adapter_says_so() {
             json!({"type": "error", "error": {"name": "APIError", "data": {"message": text, "statusCode": 429}}}),
         ];
         let on_stdout = stdout.map(|object| format!("I work\n{object}\nnoise\n"));
-        for (stdout, stderr) in on_stdout
-            .iter()
-            .map(|out| (out.as_str(), "WARN nothing"))
-            .chain([("", *text)])
+        for (stdout, stderr) in
+            on_stdout.iter().map(|out| (out.as_str(), "WARN nothing")).chain([("", *text)])
         {
             let told = read_command(&FailedCommand {
                 program: "agent",
@@ -526,28 +422,17 @@ fn limits_are_told_from_failures_wherever_an_adapter_says_so() {
 #[test]
 fn of_what_an_agent_prints_only_the_last_structured_error_is_read() {
     let read = |stdout: &str| {
-        let told = read_command(&FailedCommand {
-            code: Some(1),
-            stdout,
-            ..FailedCommand::default()
-        });
+        let told = read_command(&FailedCommand { code: Some(1), stdout, ..FailedCommand::default() });
         (told.class, told.reason)
     };
     let none = || (Unknown, String::new());
-    assert_eq!(
-        read("the log says {\"error\": {\"code\": 401}} and more\n"),
-        none()
-    );
+    assert_eq!(read("the log says {\"error\": {\"code\": 401}} and more\n"), none());
     assert_eq!(
         read("{\"type\":\"result\",\"is_error\":false,\"result\":\"HTTP 401 Unauthorized\"}\n"),
         none()
     );
     assert_eq!(read("{\"error\":null}\n"), none());
-    assert_eq!(
-        read("{\"error\":{\"code\":401,\"message\":\"no\"}"),
-        none(),
-        "half a line"
-    );
+    assert_eq!(read("{\"error\":{\"code\":401,\"message\":\"no\"}"), none(), "half a line");
     let whole = "{\n  \"session_id\": \"a\",\n  \"error\": {\"message\": \"gone\",\n \"code\": 402}\n}\n";
     assert_eq!(read(whole), (Spend, "gone".to_owned()));
     let two = "{\"error\":{\"code\":402}}\n{\"error\":{\"code\":429,\"message\":\"slow\\ndown\"}}\n{\"type\":\"done\"}\n";
@@ -573,10 +458,7 @@ fn the_last_objects_of_agents_streams_are_read_by_their_fields() {
             json!({"type": "result", "subtype": "success", "is_error": true, "api_error_status": 401, "result": "x"}),
             Some(Auth),
         ),
-        (
-            json!({"type": "result", "is_error": true, "api_error_status": 402}),
-            Some(Spend),
-        ),
+        (json!({"type": "result", "is_error": true, "api_error_status": 402}), Some(Spend)),
         (
             json!({"type": "result", "is_error": true, "api_error_status": 429, "terminal_reason": "api_error"}),
             Some(Rate),
@@ -597,10 +479,7 @@ fn the_last_objects_of_agents_streams_are_read_by_their_fields() {
             json!({"type": "error", "error": {"name": "APIError", "data": {"statusCode": 503}}}),
             Some(Transient),
         ),
-        (
-            json!({"is_error": true, "error": {"message": "[API Error: 402 Insufficient]"}}),
-            Some(Spend),
-        ),
+        (json!({"is_error": true, "error": {"message": "[API Error: 402 Insufficient]"}}), Some(Spend)),
         (
             json!({"code": -32603, "message": "Internal error: API Error: 402 no credits", "data": {"errorKind": "unknown"}}),
             Some(Spend),

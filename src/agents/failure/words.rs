@@ -226,17 +226,8 @@ const LIMITS: &[&str] = &[
     "usage cap",
 ];
 /// The words for a limit that is reached. A limit alone is no reason to wait.
-const REACHED: &[&str] = &[
-    "hit",
-    "reached",
-    "reset",
-    "resets",
-    "exceeded",
-    "out of",
-    "try again",
-    "regain",
-    "exhausted",
-];
+const REACHED: &[&str] =
+    &["hit", "reached", "reset", "resets", "exceeded", "out of", "try again", "regain", "exhausted"];
 
 /// Whether a text, in lower case, says that a limit of a subscription is reached, which resets at some moment.
 pub fn is_window(text: &str) -> bool {
@@ -267,21 +258,14 @@ pub fn before_status(message: &str) -> Option<FailureClass> {
 
 /// The class that an error's text tells; paths in `declared` are the task's own.
 pub fn classify(text: &str, declared: &[&str]) -> FailureClass {
-    if let Some(class) = objects(text, MOST_OBJECTS)
-        .last()
-        .as_ref()
-        .and_then(|(object, _)| classify_error_object(object))
+    if let Some(class) =
+        objects(text, MOST_OBJECTS).last().as_ref().and_then(|(object, _)| classify_error_object(object))
     {
         return class;
     }
     let lines = text.lines().rev().map(str::trim).filter(|line| !line.is_empty());
-    let classes = lines
-        .take(LINES)
-        .map(|line| of_line(&reset::plain(line), declared));
-    classes
-        .into_iter()
-        .find(|class| *class != FailureClass::Unknown)
-        .unwrap_or(FailureClass::Unknown)
+    let classes = lines.take(LINES).map(|line| of_line(&reset::plain(line), declared));
+    classes.into_iter().find(|class| *class != FailureClass::Unknown).unwrap_or(FailureClass::Unknown)
 }
 
 /// The JSON objects that stand in a text, wherever in a line, each with where it ends: of the first `most` places at which one
@@ -303,17 +287,12 @@ pub fn objects(text: &str, most: usize) -> impl Iterator<Item = (Value, usize)> 
 }
 
 fn of_line(line: &str, declared: &[&str]) -> FailureClass {
-    let by_words = WORDS
-        .iter()
-        .find(|(_, words)| words.iter().any(|word| contains(line, word)));
+    let by_words = WORDS.iter().find(|(_, words)| words.iter().any(|word| contains(line, word)));
     let by_words = by_words.map_or(FailureClass::Unknown, |(class, _)| *class);
     if is_window(line) {
         return FailureClass::UsageWindow;
     }
-    if matches!(
-        by_words,
-        FailureClass::ContextTooLong | FailureClass::ProviderSpendLimit
-    ) {
+    if matches!(by_words, FailureClass::ContextTooLong | FailureClass::ProviderSpendLimit) {
         return by_words;
     }
     let statuses = statuses(line).map(classify_status);
@@ -324,9 +303,7 @@ fn of_line(line: &str, declared: &[&str]) -> FailureClass {
         FailureClass::Unknown => 0,
         _ => 1,
     };
-    let by_status = statuses
-        .max_by_key(weight)
-        .filter(|class| *class != FailureClass::Unknown);
+    let by_status = statuses.max_by_key(weight).filter(|class| *class != FailureClass::Unknown);
     by_status.unwrap_or_else(|| match by_words {
         FailureClass::Unknown if is_missing(line, declared) => FailureClass::MissingTargetPath,
         class => class,
@@ -335,9 +312,7 @@ fn of_line(line: &str, declared: &[&str]) -> FailureClass {
 
 /// Whether a file that is not there is one that the task declares.
 fn is_missing(line: &str, declared: &[&str]) -> bool {
-    let says_so = ["enoent", "no such file or directory"]
-        .iter()
-        .any(|word| contains(line, word));
+    let says_so = ["enoent", "no such file or directory"].iter().any(|word| contains(line, word));
     says_so && declared.iter().any(|path| contains(line, &path.to_lowercase()))
 }
 
@@ -350,11 +325,7 @@ fn contains(line: &str, word: &str) -> bool {
         let before = line[..at].chars().next_back();
         let after = line[at + word.len()..].chars().next();
         // A plural is the same word.
-        let after = if after == Some('s') {
-            line[at + word.len()..].chars().nth(1)
-        } else {
-            after
-        };
+        let after = if after == Some('s') { line[at + word.len()..].chars().nth(1) } else { after };
         !(begins_word && is_part(before) || ends_word && is_part(after))
     })
 }
@@ -366,14 +337,9 @@ fn statuses(line: &str) -> impl Iterator<Item = u16> {
     std::iter::from_fn(move || {
         while let Some(found) = line[rest..].find(digits) {
             let begin = rest + found;
-            let end = line[begin..]
-                .find(|c: char| !digits(c))
-                .map_or(line.len(), |length| begin + length);
+            let end = line[begin..].find(|c: char| !digits(c)).map_or(line.len(), |length| begin + length);
             rest = end;
-            let number = line[begin..end]
-                .parse::<u16>()
-                .ok()
-                .filter(|n| (400..600).contains(n));
+            let number = line[begin..end].parse::<u16>().ok().filter(|n| (400..600).contains(n));
             if let Some(number) = number.filter(|n| is_status(&line[..begin], *n, &line[end..])) {
                 return Some(number);
             }

@@ -13,13 +13,7 @@ const LIMIT_REACHED: [&str; 6] = [
 ];
 
 /// The words of the providers for a reply that broke off over their own trouble.
-const BROKE_OFF: [&str; 5] = [
-    "error",
-    "abort",
-    "aborted",
-    "network_error",
-    "insufficient_system_resource",
-];
+const BROKE_OFF: [&str; 5] = ["error", "abort", "aborted", "network_error", "insufficient_system_resource"];
 
 /// Whether a reply ended because it ran into its limit, so that its end is missing.
 pub fn is_cut_short(reason: Option<&str>) -> bool {
@@ -33,11 +27,8 @@ pub fn fault(reason: Option<&str>, good: &[&str]) -> Option<(FailureClass, Strin
     if is_one_of(good, reason) || is_one_of(&LIMIT_REACHED, reason) {
         return None;
     }
-    let class = if is_one_of(&BROKE_OFF, reason) {
-        FailureClass::ProviderTransient
-    } else {
-        FailureClass::Unknown
-    };
+    let class =
+        if is_one_of(&BROKE_OFF, reason) { FailureClass::ProviderTransient } else { FailureClass::Unknown };
     Some(match reason {
         "" => (class, "does not say how it ended".to_owned()),
         word => (class, format!("ended with '{word}', which no whole reply does")),

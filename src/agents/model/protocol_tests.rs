@@ -58,21 +58,14 @@ async fn answered(
     request: &ModelRequest,
 ) -> Result<ModelReply, ModelError> {
     let server = MockServer::start().await;
-    Mock::given(method("POST"))
-        .respond_with(answer)
-        .expect(1)
-        .mount(&server)
-        .await;
+    Mock::given(method("POST")).respond_with(answer).expect(1).mount(&server).await;
     ask_endpoint(&endpoint_of(adapter, &server.uri()), request).await
 }
 
 /// What was sent to a server that answers with `answer`.
 async fn sent(adapter: Adapter, request: &ModelRequest) -> (Request, ModelReply) {
     let server = MockServer::start().await;
-    Mock::given(method("POST"))
-        .respond_with(ok(reply(adapter, "SCORE: 72")))
-        .mount(&server)
-        .await;
+    Mock::given(method("POST")).respond_with(ok(reply(adapter, "SCORE: 72"))).mount(&server).await;
     let reply = ask_endpoint(&endpoint_of(adapter, &server.uri()), request).await;
     let received = server.received_requests().await.unwrap().remove(0);
     (received, reply.unwrap())
@@ -132,9 +125,7 @@ async fn a_question_is_asked_with_all_it_needs_and_the_reply_read_with_what_it_u
             .expect(1)
             .mount(&server)
             .await;
-        let reply = ask_endpoint(&endpoint_of(adapter, &server.uri()), &request)
-            .await
-            .unwrap();
+        let reply = ask_endpoint(&endpoint_of(adapter, &server.uri()), &request).await.unwrap();
         let ends = match adapter {
             Adapter::Anthropic => "end_turn",
             Adapter::GeminiApi => "STOP",
@@ -143,10 +134,7 @@ async fn a_question_is_asked_with_all_it_needs_and_the_reply_read_with_what_it_u
         let want = ModelReply {
             text: "SCORE: 72".to_owned(),
             model: Some("used-model".to_owned()),
-            usage: ModelUsage {
-                input_tokens: Some(7),
-                output_tokens: Some(3),
-            },
+            usage: ModelUsage { input_tokens: Some(7), output_tokens: Some(3) },
             finish_reason: Some(ends.to_owned()),
             calls: Vec::new(),
             said: Value::Null,
@@ -157,20 +145,11 @@ async fn a_question_is_asked_with_all_it_needs_and_the_reply_read_with_what_it_u
 
 #[tokio::test]
 async fn what_is_not_set_is_not_sent_but_what_a_protocol_demands_is() {
-    let bare = ModelRequest {
-        system: None,
-        ..request()
-    };
+    let bare = ModelRequest { system: None, ..request() };
     for (adapter, want) in [
-        (
-            Adapter::Anthropic,
-            &["model", "max_tokens", "messages", "stream"][..],
-        ),
+        (Adapter::Anthropic, &["model", "max_tokens", "messages", "stream"][..]),
         (Adapter::GeminiApi, &["contents"]),
-        (
-            Adapter::Ollama,
-            &["model", "messages", "stream", "truncate", "shift"],
-        ),
+        (Adapter::Ollama, &["model", "messages", "stream", "truncate", "shift"]),
     ] {
         let (received, _) = sent(adapter, &bare).await;
         let body: Value = received.body_json().unwrap();
@@ -207,17 +186,10 @@ async fn every_failure_has_its_class() {
             let told = format!("{message}: {KEY}\nline");
             let answer = error(adapter, status, code, &told).insert_header("retry-after", "7");
             let failed = answered(adapter, answer, &request()).await.unwrap_err();
-            assert_eq!(
-                (failed.class, failed.status),
-                (class, Some(status)),
-                "{adapter:?} {failed:?}"
-            );
+            assert_eq!((failed.class, failed.status), (class, Some(status)), "{adapter:?} {failed:?}");
             assert_eq!(failed.retry_after, Some(Millis(7_000)));
             assert!(failed.message.contains(message), "{failed}");
-            assert!(
-                !format!("{failed:?}").contains(KEY) && !failed.message.contains('\n'),
-                "{failed:?}"
-            );
+            assert!(!format!("{failed:?}").contains(KEY) && !failed.message.contains('\n'), "{failed:?}");
         }
     }
 }
@@ -227,33 +199,14 @@ async fn what_only_one_provider_says() {
     use FailureClass::*;
     let gemini = |status: u16, told: &str, details: Value| {
         let body = json!({"error": {"code": status, "status": told, "message": "m", "details": details}});
-        (
-            Adapter::GeminiApi,
-            ResponseTemplate::new(status).set_body_json(body),
-        )
+        (Adapter::GeminiApi, ResponseTemplate::new(status).set_body_json(body))
     };
-    let anthropic = |status, code, message| {
-        (
-            Adapter::Anthropic,
-            error(Adapter::Anthropic, status, code, message),
-        )
-    };
+    let anthropic =
+        |status, code, message| (Adapter::Anthropic, error(Adapter::Anthropic, status, code, message));
     for ((adapter, answer), class, wait) in [
-        (
-            gemini(400, "INVALID_ARGUMENT", json!([{"reason": "API_KEY_INVALID"}])),
-            ProviderAuth,
-            None,
-        ),
-        (
-            gemini(403, "PERMISSION_DENIED", json!([{"reason": "BILLING_DISABLED"}])),
-            ProviderSpendLimit,
-            None,
-        ),
-        (
-            gemini(429, "RESOURCE_EXHAUSTED", json!([{"retryDelay": "34.5s"}])),
-            RateLimited,
-            Some(34_500),
-        ),
+        (gemini(400, "INVALID_ARGUMENT", json!([{"reason": "API_KEY_INVALID"}])), ProviderAuth, None),
+        (gemini(403, "PERMISSION_DENIED", json!([{"reason": "BILLING_DISABLED"}])), ProviderSpendLimit, None),
+        (gemini(429, "RESOURCE_EXHAUSTED", json!([{"retryDelay": "34.5s"}])), RateLimited, Some(34_500)),
         (
             gemini(
                 429,
@@ -273,31 +226,15 @@ async fn what_only_one_provider_says() {
             None,
         ),
         (
-            anthropic(
-                400,
-                "invalid_request_error",
-                "Your credit balance is too low to go on",
-            ),
+            anthropic(400, "invalid_request_error", "Your credit balance is too low to go on"),
             ProviderSpendLimit,
             None,
         ),
-        (
-            anthropic(200, "overloaded_error", "Overloaded"),
-            ProviderTransient,
-            None,
-        ),
-        (
-            (Adapter::Ollama, ok(json!({"error": "the model has crashed"}))),
-            Unknown,
-            None,
-        ),
+        (anthropic(200, "overloaded_error", "Overloaded"), ProviderTransient, None),
+        ((Adapter::Ollama, ok(json!({"error": "the model has crashed"}))), Unknown, None),
     ] {
         let failed = answered(adapter, answer, &request()).await.unwrap_err();
-        assert_eq!(
-            (failed.class, failed.retry_after),
-            (class, wait.map(Millis)),
-            "{failed:?}"
-        );
+        assert_eq!((failed.class, failed.retry_after), (class, wait.map(Millis)), "{failed:?}");
     }
 }
 
@@ -322,18 +259,10 @@ async fn a_refusal_a_block_or_nothing_at_all_is_a_failure_and_never_a_reply() {
             "blocked the prompt: PROHIBITED_CONTENT",
         ),
         (Adapter::GeminiApi, json!({"candidates": []}), "no candidates"),
-        (
-            Adapter::GeminiApi,
-            json!({"usageMetadata": {"promptTokenCount": 7}}),
-            "no candidates",
-        ),
+        (Adapter::GeminiApi, json!({"usageMetadata": {"promptTokenCount": 7}}), "no candidates"),
         (Adapter::GeminiApi, json!({}), "is not a generateContent reply"),
         (Adapter::Ollama, half, "only the beginning"),
-        (
-            Adapter::Ollama,
-            json!({"models": []}),
-            "is not an Ollama chat reply",
-        ),
+        (Adapter::Ollama, json!({"models": []}), "is not an Ollama chat reply"),
     ] {
         let failed = answered(adapter, ok(body), &request()).await.unwrap_err();
         assert_eq!((failed.class, failed.status), (FailureClass::Unknown, Some(200)));
@@ -356,10 +285,7 @@ async fn what_the_provider_does_not_say_stays_unknown() {
             Adapter::GeminiApi,
             json!({"candidates": [{"finishReason": "STOP"}], "usageMetadata": {"candidatesTokenCount": -4, "thoughtsTokenCount": 2}}),
         ),
-        (
-            Adapter::Ollama,
-            json!({"message": {}, "done": true, "model": "", "eval_count": null}),
-        ),
+        (Adapter::Ollama, json!({"message": {}, "done": true, "model": "", "eval_count": null})),
     ] {
         let mut reply = answered(adapter, ok(body), &request()).await.unwrap();
         reply.finish_reason = None;
@@ -379,10 +305,7 @@ async fn what_the_provider_does_not_say_stays_unknown() {
 async fn the_verdict_tool_is_the_reply_and_two_of_them_are_two() {
     let call = |score: u8| json!({"type": "tool_use", "name": "verdict", "input": {"score": score}});
     for (blocks, want) in [
-        (
-            json!([{"type": "text", "text": "Let me see. SCORE: 1"}, call(4)]),
-            r#"{"score":4}"#,
-        ),
+        (json!([{"type": "text", "text": "Let me see. SCORE: 1"}, call(4)]), r#"{"score":4}"#),
         (json!([call(4), call(5)]), "{\"score\":4}\n{\"score\":5}"),
     ] {
         let body = json!({"content": blocks, "stop_reason": "tool_use"});
@@ -395,11 +318,7 @@ async fn the_verdict_tool_is_the_reply_and_two_of_them_are_two() {
 async fn a_reply_that_ran_into_its_limit_says_so() {
     for (adapter, pointer, word) in [
         (Adapter::Anthropic, "/stop_reason", "max_tokens"),
-        (
-            Adapter::Anthropic,
-            "/stop_reason",
-            "model_context_window_exceeded",
-        ),
+        (Adapter::Anthropic, "/stop_reason", "model_context_window_exceeded"),
         (Adapter::GeminiApi, "/candidates/0/finishReason", "MAX_TOKENS"),
         (Adapter::Ollama, "/done_reason", "length"),
     ] {
@@ -414,32 +333,21 @@ async fn a_reply_that_ran_into_its_limit_says_so() {
 
 #[tokio::test]
 async fn a_refused_schema_is_told_apart_from_a_refused_question() {
-    let with_schema = ModelRequest {
-        schema: Some(json!({})),
-        ..request()
-    };
+    let with_schema = ModelRequest { schema: Some(json!({})), ..request() };
     for (adapter, message) in [
-        (
-            Adapter::Anthropic,
-            "tools.0.custom.input_schema: not allowed here",
-        ),
+        (Adapter::Anthropic, "tools.0.custom.input_schema: not allowed here"),
         (
             Adapter::GeminiApi,
             "Invalid JSON payload received. Unknown name \"responseJsonSchema\" at 'generation_config'",
         ),
-        (
-            Adapter::Ollama,
-            "failed to load model vocabulary required for format",
-        ),
+        (Adapter::Ollama, "failed to load model vocabulary required for format"),
     ] {
         for (request, message, want) in [
             (&with_schema, message, true),
             (&request(), message, false),
             (&with_schema, "the prompt is too long", false),
         ] {
-            let failed = answered(adapter, error(adapter, 400, "x", message), request)
-                .await
-                .unwrap_err();
+            let failed = answered(adapter, error(adapter, 400, "x", message), request).await.unwrap_err();
             assert_eq!(failed.schema_unsupported, want, "{failed:?}");
         }
     }
@@ -465,9 +373,7 @@ async fn silence_is_given_up_endlessness_is_cut_and_half_a_reply_is_none() {
         assert_eq!(failed.class, FailureClass::ProviderTransient, "{failed:?}");
 
         let huge = served_to(adapter, Duration::from_secs(300), |mut stream| {
-            stream
-                .write_all(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n")
-                .unwrap();
+            stream.write_all(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n").unwrap();
             let chunk = format!("10000\r\n{}\r\n", "x".repeat(0x10000));
             while stream.write_all(chunk.as_bytes()).is_ok() {}
         });

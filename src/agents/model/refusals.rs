@@ -46,10 +46,7 @@ impl RequestPart {
                 ],
             ),
             (RequestPart::Temperature, &["temperature"]),
-            (
-                RequestPart::System,
-                &["messages[0].role", "system", "developer instruction"],
-            ),
+            (RequestPart::System, &["messages[0].role", "system", "developer instruction"]),
         ];
         let mut parts = WORDS.iter().zip(sent);
         let named = parts.find(|((_, words), is_sent)| *is_sent && told.refuses(words));
@@ -70,10 +67,7 @@ impl ProviderError<'_> {
     fn refuses(&self, words: &[&str]) -> bool {
         let message = self.message.to_ascii_lowercase();
         let is_refusal = self.about.is_some()
-            || REFUSING
-                .iter()
-                .flat_map(|words| words.split('|'))
-                .any(|word| message.contains(word));
+            || REFUSING.iter().flat_map(|words| words.split('|')).any(|word| message.contains(word));
         is_refusal && self.is_about(words)
     }
 

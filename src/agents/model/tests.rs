@@ -47,12 +47,7 @@ pub(crate) fn request() -> ModelRequest {
 
 fn body_of(base_url: &str, request: &ModelRequest) -> Value {
     let endpoint = endpoint(base_url);
-    (endpoint.protocol.body)(
-        &endpoint.model,
-        endpoint.is_own_service(),
-        request,
-        &Dialogue::default(),
-    )
+    (endpoint.protocol.body)(&endpoint.model, endpoint.is_own_service(), request, &Dialogue::default())
 }
 
 async fn ask(base_url: &str, request: &ModelRequest) -> Result<ModelReply, ModelError> {
@@ -66,11 +61,7 @@ pub async fn ask_endpoint(endpoint: &Endpoint, request: &ModelRequest) -> Result
 /// Asks a server that gives this answer to everything.
 async fn answered(answer: ResponseTemplate, request: &ModelRequest) -> Result<ModelReply, ModelError> {
     let server = MockServer::start().await;
-    Mock::given(method("POST"))
-        .respond_with(answer)
-        .expect(1)
-        .mount(&server)
-        .await;
+    Mock::given(method("POST")).respond_with(answer).expect(1).mount(&server).await;
     ask(&server.uri(), request).await
 }
 
@@ -161,10 +152,7 @@ async fn a_question_is_asked_with_all_it_needs() {
         ModelReply {
             text: "SCORE: 72".to_owned(),
             model: Some("used-model".to_owned()),
-            usage: ModelUsage {
-                input_tokens: Some(7),
-                output_tokens: Some(3),
-            },
+            usage: ModelUsage { input_tokens: Some(7), output_tokens: Some(3) },
             finish_reason: Some("stop".to_owned()),
             calls: Vec::new(),
             said: Value::Null,
@@ -174,18 +162,11 @@ async fn a_question_is_asked_with_all_it_needs() {
 
 #[test]
 fn what_is_not_set_is_not_sent() {
-    let request = ModelRequest {
-        system: None,
-        max_tokens: None,
-        ..request()
-    };
+    let request = ModelRequest { system: None, max_tokens: None, ..request() };
     let body = body_of("http://h/v1", &request);
     let keys: Vec<_> = body.as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(keys, ["model", "messages", "stream"]);
-    let limited = ModelRequest {
-        max_tokens: Some(5),
-        ..request
-    };
+    let limited = ModelRequest { max_tokens: Some(5), ..request };
     let body = body_of("https://api.openai.com/v1", &limited);
     assert_eq!(body["max_completion_tokens"], 5);
 }
@@ -193,10 +174,7 @@ fn what_is_not_set_is_not_sent() {
 #[tokio::test]
 async fn what_the_provider_does_not_say_stays_unknown() {
     for (body, want) in [
-        (
-            json!({"choices": [{"message": {"content": "hi"}, "finish_reason": "stop"}]}),
-            "hi",
-        ),
+        (json!({"choices": [{"message": {"content": "hi"}, "finish_reason": "stop"}]}), "hi"),
         (
             json!({"choices": [{"message": {"content": null}, "finish_reason": "stop"}], "model": "", "usage": {"prompt_tokens": -1}}),
             "",
@@ -240,21 +218,13 @@ async fn a_refusal_is_a_failure_and_never_a_reply() {
 async fn an_error_in_a_list_is_read_too() {
     let body = json!([{"error": {"code": 429, "message": "slow down"}}]);
     let error = answered(ok(body), &request()).await.unwrap_err();
-    assert_eq!(
-        (error.class, error.status),
-        (FailureClass::RateLimited, Some(429))
-    );
+    assert_eq!((error.class, error.status), (FailureClass::RateLimited, Some(429)));
 }
 
 #[tokio::test]
 async fn a_reply_that_ran_into_its_limit_says_so() {
     let mut body = reply(json!({"content": "SCORE: 7"}));
-    assert!(
-        !answered(ok(body.clone()), &request())
-            .await
-            .unwrap()
-            .is_cut_short()
-    );
+    assert!(!answered(ok(body.clone()), &request()).await.unwrap().is_cut_short());
     body["choices"][0]["finish_reason"] = json!("length");
     assert!(answered(ok(body), &request()).await.unwrap().is_cut_short());
 }
@@ -263,52 +233,25 @@ async fn a_reply_that_ran_into_its_limit_says_so() {
 async fn errors_are_classed_and_told_without_secrets() {
     let error = |code: &str| json!({"error": {"code": code, "message": format!("bad {KEY}\nkey")}});
     for (answer, class, status) in [
-        (
-            ResponseTemplate::new(401).set_body_json(error("x")),
-            FailureClass::ProviderAuth,
-            401,
-        ),
-        (
-            ResponseTemplate::new(429).set_body_json(error("x")),
-            FailureClass::RateLimited,
-            429,
-        ),
+        (ResponseTemplate::new(401).set_body_json(error("x")), FailureClass::ProviderAuth, 401),
+        (ResponseTemplate::new(429).set_body_json(error("x")), FailureClass::RateLimited, 429),
         (
             ResponseTemplate::new(429).set_body_json(error("insufficient_quota")),
             FailureClass::ProviderSpendLimit,
             429,
         ),
-        (
-            ResponseTemplate::new(503).set_body_string("<html>"),
-            FailureClass::ProviderTransient,
-            503,
-        ),
+        (ResponseTemplate::new(503).set_body_string("<html>"), FailureClass::ProviderTransient, 503),
         (ResponseTemplate::new(504), FailureClass::Timeout, 504),
-        (
-            ResponseTemplate::new(400).set_body_json(json!({"error": "bad"})),
-            FailureClass::Unknown,
-            400,
-        ),
-        (
-            ok(json!({"error": {"code": 429, "message": "slow"}})),
-            FailureClass::RateLimited,
-            429,
-        ),
+        (ResponseTemplate::new(400).set_body_json(json!({"error": "bad"})), FailureClass::Unknown, 400),
+        (ok(json!({"error": {"code": 429, "message": "slow"}})), FailureClass::RateLimited, 429),
         (ok(json!({"choices": []})), FailureClass::Unknown, 200),
         (ok(json!({})), FailureClass::Unknown, 200),
-        (
-            ResponseTemplate::new(200).set_body_string("<html>"),
-            FailureClass::Unknown,
-            200,
-        ),
+        (ResponseTemplate::new(200).set_body_string("<html>"), FailureClass::Unknown, 200),
     ] {
         let error = answered(answer, &request()).await.unwrap_err();
         assert_eq!((error.class, error.status), (class, Some(status)), "{error:?}");
         assert!(!format!("{error:?}").contains(KEY), "{error:?}");
-        assert!(
-            !error.message.contains('\n') && !error.message.is_empty(),
-            "{error:?}"
-        );
+        assert!(!error.message.contains('\n') && !error.message.is_empty(), "{error:?}");
         assert!(!error.schema_unsupported);
     }
 }
@@ -319,48 +262,28 @@ async fn a_page_instead_of_a_reply_is_called_that() {
     let error = answered(answer, &request()).await.unwrap_err();
     let (before, after) = error.message.split_once("127.0.0.1:").unwrap();
     let port = after.strip_suffix(" is not a chat completion").unwrap();
-    assert!(
-        before == "the answer of " && port.parse::<u16>().is_ok(),
-        "{error:?}"
-    );
+    assert!(before == "the answer of " && port.parse::<u16>().is_ok(), "{error:?}");
 }
 
 #[tokio::test]
 async fn a_long_message_is_cut() {
     let body = json!({"error": {"message": "é".repeat(5000)}});
-    let error = answered(ResponseTemplate::new(500).set_body_json(body), &request())
-        .await
-        .unwrap_err();
+    let error = answered(ResponseTemplate::new(500).set_body_json(body), &request()).await.unwrap_err();
     assert_eq!(error.message.chars().count(), MAX_MESSAGE);
 }
 
 #[tokio::test]
 async fn a_refused_schema_is_told_apart_from_a_refused_question() {
-    let with_schema = ModelRequest {
-        schema: Some(json!({})),
-        ..request()
-    };
+    let with_schema = ModelRequest { schema: Some(json!({})), ..request() };
     let refused = |message: &str, param: &str| {
         ResponseTemplate::new(400).set_body_json(json!({"error": {"message": message, "param": param}}))
     };
     for (answer, request, want) in [
-        (
-            refused("'response_format' is not supported", ""),
-            &with_schema,
-            true,
-        ),
-        (
-            refused("unsupported value", "response_format"),
-            &with_schema,
-            true,
-        ),
+        (refused("'response_format' is not supported", ""), &with_schema, true),
+        (refused("unsupported value", "response_format"), &with_schema, true),
         (refused("json_schema is unknown", ""), &request(), false),
         (refused("the prompt is too long", "messages"), &with_schema, false),
-        (
-            ResponseTemplate::new(500).set_body_string("json_schema"),
-            &with_schema,
-            false,
-        ),
+        (ResponseTemplate::new(500).set_body_string("json_schema"), &with_schema, false),
     ] {
         let error = answered(answer, request).await.unwrap_err();
         assert_eq!(error.schema_unsupported, want, "{error:?}");
@@ -388,11 +311,7 @@ async fn the_wish_to_be_left_alone_is_heard() {
 #[tokio::test]
 async fn a_redirect_is_not_followed() {
     let other = MockServer::start().await;
-    Mock::given(method("POST"))
-        .respond_with(ok(json!({})))
-        .expect(0)
-        .mount(&other)
-        .await;
+    Mock::given(method("POST")).respond_with(ok(json!({}))).expect(0).mount(&other).await;
     let answer = ResponseTemplate::new(307).insert_header("location", other.uri().as_str());
     let error = answered(answer, &request()).await.unwrap_err();
     assert_eq!((error.class, error.status), (FailureClass::Unknown, Some(307)));
@@ -415,9 +334,7 @@ async fn a_connection_that_breaks_may_be_tried_again() {
         rustix::net::sockopt::set_socket_linger(&stream, Some(Duration::ZERO)).unwrap();
     });
     let half = served(long, |mut stream| {
-        stream
-            .write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n{\"choices\": [")
-            .unwrap();
+        stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n{\"choices\": [").unwrap();
     });
     let closed = served(long, drop);
     for outcome in [reset.await, half.await, closed.await] {
@@ -433,25 +350,16 @@ async fn a_refused_connection_may_be_tried_again() {
     let base_url = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
     let error = ask(&base_url, &request()).await.unwrap_err();
-    assert_eq!(
-        (error.class, error.status),
-        (FailureClass::ProviderTransient, None)
-    );
+    assert_eq!((error.class, error.status), (FailureClass::ProviderTransient, None));
 }
 
 #[tokio::test]
 async fn an_answer_without_end_is_not_read_to_its_end() {
-    for (status, class) in [
-        ("200 OK", FailureClass::Unknown),
-        ("503 Busy", FailureClass::ProviderTransient),
-    ] {
+    for (status, class) in [("200 OK", FailureClass::Unknown), ("503 Busy", FailureClass::ProviderTransient)]
+    {
         let error = endless(status).await.unwrap_err();
         assert_eq!(error.class, class, "{error:?}");
-        assert_eq!(
-            error.message.contains("longer than"),
-            status == "200 OK",
-            "{error:?}"
-        );
+        assert_eq!(error.message.contains("longer than"), status == "200 OK", "{error:?}");
     }
 }
 
@@ -470,18 +378,10 @@ async fn endless(status: &'static str) -> Result<ModelReply, ModelError> {
 #[test]
 fn a_key_twice_is_found_wherever_it_stands() {
     let read = |text: &str| is_doubtful(StatusCode::OK, text.as_bytes());
-    for good in [
-        "{}",
-        "[1, -1, 1.5, true, null, \"x\", {\"a\": {\"a\": 1}}]",
-        "{\"a\"",
-        "[1e999]",
-    ] {
+    for good in ["{}", "[1, -1, 1.5, true, null, \"x\", {\"a\": {\"a\": 1}}]", "{\"a\"", "[1e999]"] {
         assert_eq!(read(good), None, "{good}");
     }
-    for bad in [
-        "{\"a\": 1, \"a\": 1}",
-        "[{\"b\": {\"a\": 1, \"c\": 2, \"a\": null}}]",
-    ] {
+    for bad in ["{\"a\": 1, \"a\": 1}", "[{\"b\": {\"a\": 1, \"c\": 2, \"a\": null}}]"] {
         assert!(read(bad).unwrap().contains("'a' stands twice"), "{bad}");
     }
 }

@@ -109,10 +109,8 @@ impl CommandAgent {
         let Some(by) = &self.by else {
             return (words, told);
         };
-        let client = by
-            .client
-            .iter()
-            .flat_map(|client| [client.to_string_lossy().into_owned(), acp::WORD.to_owned()]);
+        let client =
+            by.client.iter().flat_map(|client| [client.to_string_lossy().into_owned(), acp::WORD.to_owned()]);
         let program: Vec<String> = client.chain(words).collect();
         let invocation = Invocation {
             preset: &by.preset,
@@ -121,17 +119,10 @@ impl CommandAgent {
             budget: by.budget.filter(|budget| *budget != Money::ZERO),
             start,
         };
-        told.extend(
-            by.acp_options(start)
-                .map(|options| (acp::VARIABLE.to_owned(), options.to_string())),
-        );
+        told.extend(by.acp_options(start).map(|options| (acp::VARIABLE.to_owned(), options.to_string())));
         for (name, value) in invocation.variables() {
             // What the agent itself is given weighs more than what its preset says.
-            if told
-                .iter()
-                .chain(&self.env.variables)
-                .all(|(known, _)| *known != name)
-            {
+            if told.iter().chain(&self.env.variables).all(|(known, _)| *known != name) {
                 told.push((name, value));
             }
         }

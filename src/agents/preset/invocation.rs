@@ -115,18 +115,14 @@ impl Invocation<'_> {
     }
 
     fn filled(&self, env: &BTreeMap<String, String>) -> impl Iterator<Item = (String, String)> {
-        env.iter()
-            .map(|(name, text)| (name.clone(), self.with_files(text)))
+        env.iter().map(|(name, text)| (name.clone(), self.with_files(text)))
     }
 
     /// A text with the paths of files of the preset in it.
     fn with_files(&self, text: &str) -> String {
         let mut filled = text.to_owned();
         for name in self.preset.files.keys() {
-            filled = filled.replace(
-                &format!("{{file:{name}}}"),
-                &format!("{}{name}", self.start.files),
-            );
+            filled = filled.replace(&format!("{{file:{name}}}"), &format!("{}{name}", self.start.files));
         }
         filled
     }
@@ -147,10 +143,7 @@ impl Invocation<'_> {
             ("{budget}", budget.as_deref().unwrap_or_default()),
         ];
         let found = values.iter().find(|(name, _)| word.contains(name));
-        found.map_or_else(
-            || self.with_files(word),
-            |(name, value)| word.replacen(name, value, 1),
-        )
+        found.map_or_else(|| self.with_files(word), |(name, value)| word.replacen(name, value, 1))
     }
 }
 
@@ -160,12 +153,7 @@ mod tests {
     use rules::mission::preset_of;
 
     const START: ProgramStart<'_> = ProgramStart {
-        placeholders: Placeholders {
-            task: "",
-            attempt: "",
-            prompt_file: "",
-            workspace: "",
-        },
+        placeholders: Placeholders { task: "", attempt: "", prompt_file: "", workspace: "" },
         purpose: Use::Work(PermissionSet::Edit),
         session: TurnSession::New("1b4e28ba-2fa1-11d2-883f-0016d3cca427"),
         schema: None,
@@ -173,19 +161,10 @@ mod tests {
         files: "/state/1.preset.",
         allowed: None,
     };
-    const RESUMED: ProgramStart<'_> = ProgramStart {
-        session: TurnSession::Resumed("S"),
-        ..START
-    };
+    const RESUMED: ProgramStart<'_> = ProgramStart { session: TurnSession::Resumed("S"), ..START };
 
     fn invocation<'a>(preset: &'a Preset, program: &'a [String]) -> Invocation<'a> {
-        Invocation {
-            preset,
-            program,
-            model: None,
-            budget: None,
-            start: &START,
-        }
+        Invocation { preset, program, model: None, budget: None, start: &START }
     }
 
     fn line(invocation: &Invocation<'_>) -> String {
@@ -203,10 +182,7 @@ mod tests {
             "{}",
             line(&new)
         );
-        let resumed = Invocation {
-            start: &RESUMED,
-            ..new
-        };
+        let resumed = Invocation { start: &RESUMED, ..new };
         let told = line(&resumed);
         assert!(
             told.starts_with("/bin/codex -c x=1 exec resume --json") && told.ends_with("workspace-write S -"),
@@ -219,21 +195,15 @@ mod tests {
             line(&new)
                 .ends_with("--permission-mode acceptEdits --session-id 1b4e28ba-2fa1-11d2-883f-0016d3cca427")
         );
-        let resumed = Invocation {
-            start: &RESUMED,
-            ..new
-        };
+        let resumed = Invocation { start: &RESUMED, ..new };
         assert!(line(&resumed).ends_with("--resume S"), "{}", line(&resumed));
     }
 
     #[test]
     fn a_question_is_asked_with_what_lets_it_look_only_in_a_session_of_its_own() {
         let (claude, program) = (preset_of("claude"), ["/bin/claude".to_owned()]);
-        let start = ProgramStart {
-            purpose: Use::Question,
-            schema: Some(("{\"a\": \"{model}\"}", "/s")),
-            ..START
-        };
+        let start =
+            ProgramStart { purpose: Use::Question, schema: Some(("{\"a\": \"{model}\"}", "/s")), ..START };
         let question = Invocation {
             start: &start,
             model: Some("{schema}"),
@@ -243,10 +213,7 @@ mod tests {
         let argv = question.argv();
         let behind = |word: &str| argv[argv.iter().position(|known| known == word).unwrap() + 1].as_str();
         assert_eq!(behind("--permission-mode"), "plan");
-        assert_eq!(
-            (behind("--model"), behind("--json-schema")),
-            ("{schema}", "{\"a\": \"{model}\"}")
-        );
+        assert_eq!((behind("--model"), behind("--json-schema")), ("{schema}", "{\"a\": \"{model}\"}"));
         assert_eq!(behind("--max-budget-usd"), "0.5");
         for word in ["--no-session-persistence", "--strict-mcp-config"] {
             assert!(argv.contains(&word.to_owned()), "{argv:?}");
@@ -259,10 +226,8 @@ mod tests {
         assert!(line(&invocation(&aider, &program)).ends_with("--message do it"));
         let (gemini, program) = (preset_of("gemini"), ["/bin/gemini".to_owned()]);
         let variables: Vec<_> = invocation(&gemini, &program).variables().collect();
-        let settings = (
-            "GEMINI_CLI_SYSTEM_SETTINGS_PATH".to_owned(),
-            "/state/1.preset.settings.json".to_owned(),
-        );
+        let settings =
+            ("GEMINI_CLI_SYSTEM_SETTINGS_PATH".to_owned(), "/state/1.preset.settings.json".to_owned());
         assert!(variables.contains(&settings), "{variables:?}");
     }
 }

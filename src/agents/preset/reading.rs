@@ -105,10 +105,7 @@ pub struct OutputReader {
 
 impl OutputReader {
     pub fn of(preset: Arc<Preset>) -> Self {
-        Self {
-            preset,
-            heard: PrintedTurn::default(),
-        }
+        Self { preset, heard: PrintedTurn::default() }
     }
 
     /// Reads all of an output. Of a text its end is kept.
@@ -175,11 +172,7 @@ impl OutputReader {
 
     /// The time for which the program waits, as a line of standard error tells it, in milliseconds.
     pub fn waits_in(&self, line: &str) -> Option<u64> {
-        let (_, behind) = self
-            .preset
-            .waits
-            .iter()
-            .find_map(|text| line.split_once(&**text))?;
+        let (_, behind) = self.preset.waits.iter().find_map(|text| line.split_once(&**text))?;
         let digits = behind.trim_start().split(|c: char| !c.is_ascii_digit()).next()?;
         digits.parse().ok()
     }
@@ -379,9 +372,7 @@ fn count(total: &mut Option<u64>, value: &Value, adds: bool) {
 }
 
 fn decimal(text: &str) -> Option<Decimal> {
-    Decimal::from_str(text)
-        .or_else(|_| Decimal::from_scientific(text))
-        .ok()
+    Decimal::from_str(text).or_else(|_| Decimal::from_scientific(text)).ok()
 }
 
 /// Whether an event is one of those that a rule is for.
@@ -393,9 +384,7 @@ fn fits(event: &Value, rule: &Rule) -> bool {
             Some(value) => &value.to_string(),
             None => return wanted.split('|').any(|wanted| wanted == "absent"),
         };
-        wanted
-            .split('|')
-            .any(|wanted| wanted == "present" || is_like(text, wanted))
+        wanted.split('|').any(|wanted| wanted == "present" || is_like(text, wanted))
     })
 }
 
@@ -470,10 +459,7 @@ mod tests {
             "{\"type\":\"result\",\"res",
         );
         let heard = read("claude", Cursor::new(lines));
-        assert_eq!(
-            (heard.text.as_str(), heard.usage.input, heard.usage.output),
-            ("done", Some(3), Some(2))
-        );
+        assert_eq!((heard.text.as_str(), heard.usage.input, heard.usage.output), ("done", Some(3), Some(2)));
     }
 
     /// Events of a stream that never seems to end, and one line that is too long in the middle of it.
@@ -502,11 +488,7 @@ mod tests {
             line: b"{\"type\":\"message\",\"role\":\"assistant\",\"content\":\"0123456789\"}\n{\"type\":\"tool_use\",\"tool_name\":\"t\"}\n",
             at: 0,
         };
-        let line = Endless {
-            left: 80_000_000,
-            line: b"x",
-            at: 0,
-        };
+        let line = Endless { left: 80_000_000, line: b"x", at: 0 };
         let last = Cursor::new("\n{\"type\":\"result\",\"stats\":{\"input_tokens\":1}}\n");
         let heard = read("gemini", events.chain(line).chain(last));
         assert!(heard.text.len() <= LONGEST_TEXT && heard.tools.len() == MOST_NAMES);

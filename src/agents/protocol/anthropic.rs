@@ -135,9 +135,7 @@ fn question(request: &ModelRequest) -> Value {
         let source = json!({"type": "base64", "media_type": image.media_type, "data": image.data});
         json!({"type": "image", "source": source})
     });
-    images
-        .chain([json!({"type": "text", "text": request.prompt})])
-        .collect()
+    images.chain([json!({"type": "text", "text": request.prompt})]).collect()
 }
 
 /// The messages of one exchange: the reply, and the results of the tools.
@@ -154,10 +152,7 @@ fn turns(exchange: &ToolExchange) -> [Value; 2] {
             })
         })
         .collect();
-    [
-        json!({"role": "assistant", "content": exchange.said}),
-        json!({"role": "user", "content": results}),
-    ]
+    [json!({"role": "assistant", "content": exchange.said}), json!({"role": "user", "content": results})]
 }
 
 /// All that was read: the provider counts what came from its cache apart.

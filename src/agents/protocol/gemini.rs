@@ -94,10 +94,7 @@ fn answer(body: &Value) -> ResponseBody {
         return ResponseBody::Declined(format!("the provider blocked the prompt: {reason}"));
     }
     // A reply without candidates is told from any other JSON by what else it carries.
-    if ["candidates", "usageMetadata", "promptFeedback"]
-        .iter()
-        .all(|key| body.get(key).is_none())
-    {
+    if ["candidates", "usageMetadata", "promptFeedback"].iter().all(|key| body.get(key).is_none()) {
         return ResponseBody::NotAReply;
     }
     let Some(candidate) = body["candidates"].get(0) else {
@@ -130,11 +127,7 @@ fn error_in(body: &Value) -> ProviderError<'_> {
     let mut codes: Vec<&str> = error["status"].as_str().into_iter().collect();
     codes.extend(details().filter_map(|detail| detail["reason"].as_str()));
     let mut violations = details().flat_map(|detail| detail["violations"].as_array().into_iter().flatten());
-    if violations.any(|violation| {
-        violation["quotaId"]
-            .as_str()
-            .is_some_and(|id| id.contains("PerDay"))
-    }) {
+    if violations.any(|violation| violation["quotaId"].as_str().is_some_and(|id| id.contains("PerDay"))) {
         codes.push(DAILY_QUOTA);
     }
     ProviderError {

@@ -94,8 +94,5 @@ fn answer(body: &Value) -> ResponseBody {
 }
 
 fn error_in(body: &Value) -> ProviderError<'_> {
-    ProviderError {
-        message: error_message(&body["error"]),
-        ..ProviderError::default()
-    }
+    ProviderError { message: error_message(&body["error"]), ..ProviderError::default() }
 }

@@ -15,20 +15,8 @@ pub const PROTOCOL: Protocol = Protocol {
     own_service: Some(("api.openai.com", "OPENAI_API_KEY")),
     key_header: BEARER,
     fixed_headers: &[],
-    schema_words: &[
-        "response_format",
-        "json_schema",
-        "structured output",
-        "guided_json",
-    ],
-    good_ends: &[
-        "stop",
-        "tool_calls",
-        "eos",
-        "eos_token",
-        "stop_sequence",
-        "end_turn",
-    ],
+    schema_words: &["response_format", "json_schema", "structured output", "guided_json"],
+    good_ends: &["stop", "tool_calls", "eos", "eos_token", "stop_sequence", "end_turn"],
     reply_name: "a chat completion",
     path,
     body,
@@ -53,11 +41,7 @@ fn body(model: &str, has_new_name: bool, request: &ModelRequest, dialogue: &Dial
     }
     if let Some(max_tokens) = request.max_tokens {
         // OpenAI's newer models refuse the old name; other servers know no other.
-        let key = if has_new_name {
-            "max_completion_tokens"
-        } else {
-            "max_tokens"
-        };
+        let key = if has_new_name { "max_completion_tokens" } else { "max_tokens" };
         body[key] = json!(max_tokens);
     }
     if let Some(schema) = &request.schema {
@@ -173,11 +157,7 @@ pub fn calls(message: &Value) -> Vec<ToolCall> {
                 Value::String(text) => serde_json::from_str(text).unwrap_or(Value::Null),
                 arguments => arguments.clone(),
             };
-            ToolCall {
-                id: string(&call["id"]),
-                name: string(&function["name"]),
-                arguments,
-            }
+            ToolCall { id: string(&call["id"]), name: string(&function["name"]), arguments }
         })
         .collect()
 }

@@ -135,10 +135,7 @@ impl ToolHost for Bench {
     }
 
     fn before_model(&self, calls: &mut [(ToolCall, ToolResult)]) {
-        self.hooks
-            .lock()
-            .unwrap()
-            .push(format!("before model, {} results", calls.len()));
+        self.hooks.lock().unwrap().push(format!("before model, {} results", calls.len()));
         for (_, result) in calls {
             result.text.retain(|c| c != '\u{7}');
         }
@@ -185,27 +182,17 @@ async fn talk_of(
 #[tokio::test]
 async fn a_model_looks_and_then_replies_in_every_protocol() {
     for adapter in all() {
-        let read = [
-            ("read", json!({"path": "work.txt"})),
-            ("read", json!({"path": "../x"})),
-        ];
+        let read = [("read", json!({"path": "work.txt"})), ("read", json!({"path": "../x"}))];
         let provider = provider(vec![wants(adapter, &read), says(adapter, "SCORE: 72")]).await;
         let host = Bench::new("");
         let conversation = talk(adapter, &provider, &host).await.unwrap();
         assert_eq!(conversation.reply.text, "SCORE: 72", "{adapter:?}");
         assert_eq!((conversation.spent.requests, conversation.spent.calls), (2, 2));
         let usage = conversation.reply.usage;
-        assert_eq!(
-            (usage.input_tokens, usage.output_tokens),
-            (Some(10), Some(4)),
-            "{adapter:?}"
-        );
+        assert_eq!((usage.input_tokens, usage.output_tokens), (Some(10), Some(4)), "{adapter:?}");
         let ledger = host.ledger.lock().unwrap();
         assert_eq!(ledger.len(), 2);
-        assert_eq!(
-            (ledger[0].failed, ledger[0].bytes, ledger[1].failed),
-            (false, 8, true)
-        );
+        assert_eq!((ledger[0].failed, ledger[0].bytes, ledger[1].failed), (false, 8, true));
         assert_eq!(ledger[0].digest, Digest::of(b"the work"));
         let asked = provider.asked.lock().unwrap();
         assert!(asked[0]["tools"].is_array(), "{adapter:?}: {}", asked[0]);
@@ -257,10 +244,7 @@ async fn a_model_that_needs_all_that_it_may_use_has_ended_by_itself() {
     answers.push(says(adapter, "done"));
     let provider = provider(answers).await;
     let conversation = talk(adapter, &provider, &Bench::new("")).await.unwrap();
-    assert_eq!(
-        (conversation.reply.text.as_str(), conversation.used_up),
-        ("done", false)
-    );
+    assert_eq!((conversation.reply.text.as_str(), conversation.used_up), ("done", false));
 }
 
 #[tokio::test]
@@ -276,11 +260,7 @@ async fn the_calls_of_a_reply_that_was_cut_short_are_not_made() {
     let why = ledger[0].why.as_deref().unwrap();
     assert!(why.contains("cut short"), "{why}");
     let asked = provider.asked.lock().unwrap();
-    assert!(
-        asked[1].to_string().contains("say less at a time"),
-        "{}",
-        asked[1]
-    );
+    assert!(asked[1].to_string().contains("say less at a time"), "{}", asked[1]);
 }
 
 #[tokio::test]
@@ -317,20 +297,12 @@ async fn too_many_calls_at_once_are_answered_but_not_made() {
 #[tokio::test]
 async fn a_failed_request_ends_the_conversation_with_its_class() {
     let server = MockServer::start().await;
-    Mock::given(method("POST"))
-        .respond_with(ResponseTemplate::new(529))
-        .mount(&server)
-        .await;
+    Mock::given(method("POST")).respond_with(ResponseTemplate::new(529)).mount(&server).await;
     let endpoint = endpoint_of(Adapter::Anthropic, &server.uri());
-    let asked = ModelRequest {
-        timeout: Duration::from_secs(20),
-        ..request()
-    };
+    let asked = ModelRequest { timeout: Duration::from_secs(20), ..request() };
     let line = endpoint.line().unwrap();
     let host = Bench::new("");
-    let broken = converse(&line, &endpoint, &asked, Limits::REVIEWER, &host)
-        .await
-        .unwrap_err();
+    let broken = converse(&line, &endpoint, &asked, Limits::REVIEWER, &host).await.unwrap_err();
     assert_eq!(broken.error.class, FailureClass::ProviderTransient);
     // The first request is for others to repeat.
     assert_eq!(server.received_requests().await.unwrap().len(), 1);
@@ -346,10 +318,7 @@ async fn a_later_request_is_made_again_within_its_bounds() {
     let conversation = talk(adapter, &provider, &host).await.unwrap();
     assert_eq!(conversation.reply.text, "fine");
     // What was done until then is not done twice, and what was refused used nothing but a request.
-    assert_eq!(
-        (conversation.spent.requests, conversation.spent.unanswered),
-        (2, 2)
-    );
+    assert_eq!((conversation.spent.requests, conversation.spent.unanswered), (2, 2));
     assert_eq!(host.ledger.lock().unwrap().len(), 1);
     assert_eq!(conversation.reply.usage.input_tokens, Some(10));
     for (status, requests) in [(503, 5), (401, 2)] {
@@ -364,10 +333,7 @@ async fn a_later_request_is_made_again_within_its_bounds() {
 
 #[tokio::test]
 async fn a_reply_without_its_form_is_asked_for_once_more_by_schema() {
-    let asked = ModelRequest {
-        schema: Some(json!({"type": "object"})),
-        ..request()
-    };
+    let asked = ModelRequest { schema: Some(json!({"type": "object"})), ..request() };
     for adapter in all() {
         let read = wants(adapter, &[("read", json!({"path": "work.txt"}))]);
         let provider = provider(vec![read, says(adapter, "hm"), says(adapter, "{}")]).await;
@@ -403,16 +369,12 @@ async fn a_refusal_of_tools_is_known_by_its_words_and_only_before_any_was_used()
         ("maximum context length exceeded", false),
     ] {
         let provider = failing(vec![refusal(message)]).await;
-        let broken = talk(Adapter::Openai, &provider, &Bench::new(""))
-            .await
-            .unwrap_err();
+        let broken = talk(Adapter::Openai, &provider, &Bench::new("")).await.unwrap_err();
         assert_eq!(broken.error.tools_unsupported, about_tools, "{message}");
     }
     let read = ok(wants(Adapter::Openai, &[("read", json!({"path": "work.txt"}))]));
     let provider = failing(vec![read, refusal("too many tool messages")]).await;
-    let broken = talk(Adapter::Openai, &provider, &Bench::new(""))
-        .await
-        .unwrap_err();
+    let broken = talk(Adapter::Openai, &provider, &Bench::new("")).await.unwrap_err();
     assert!(!broken.error.tools_unsupported);
 }
 
@@ -420,13 +382,8 @@ async fn a_refusal_of_tools_is_known_by_its_words_and_only_before_any_was_used()
 async fn the_time_out_holds_for_the_whole_conversation() {
     let list = ok(wants(Adapter::Openai, &[("list", json!({}))])).set_delay(Duration::from_millis(60));
     let provider = failing(vec![list]).await;
-    let asked = ModelRequest {
-        timeout: Duration::from_millis(250),
-        ..request()
-    };
-    let broken = talk_of(Adapter::Openai, &provider, &Bench::new(""), &asked)
-        .await
-        .unwrap_err();
+    let asked = ModelRequest { timeout: Duration::from_millis(250), ..request() };
+    let broken = talk_of(Adapter::Openai, &provider, &Bench::new(""), &asked).await.unwrap_err();
     assert_eq!(broken.error.class, FailureClass::Timeout);
     assert!(provider.asked.lock().unwrap().len() < 6);
 }
@@ -444,13 +401,7 @@ async fn hooks_come_around_each_request_and_each_call() {
     talk(Adapter::Openai, &provider, &host).await.unwrap();
     assert_eq!(
         *host.hooks.lock().unwrap(),
-        [
-            "after model",
-            "around read",
-            "around list",
-            "before model, 2 results",
-            "after model, the last"
-        ]
+        ["after model", "around read", "around list", "before model, 2 results", "after model, the last"]
     );
     // What stands before the model is what the hook made of it.
     let asked = provider.asked.lock().unwrap();

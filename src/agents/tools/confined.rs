@@ -100,10 +100,7 @@ impl Confined {
     /// Refuses to write the absolute paths that `is_guarded` holds for.
     #[must_use]
     pub fn guarding(self, is_guarded: impl Fn(&Path) -> bool + Send + Sync + 'static) -> Self {
-        Self {
-            guard: Some(Box::new(is_guarded)),
-            ..self
-        }
+        Self { guard: Some(Box::new(is_guarded)), ..self }
     }
 
     /// Hides one folder, whatever its name is. Where this folder lies in that one, nothing of this one is
@@ -111,10 +108,7 @@ impl Confined {
     #[must_use]
     pub fn hiding(self, folder: &Path) -> Self {
         let hidden = fs::canonicalize(folder).ok();
-        Self {
-            hidden: hidden.filter(|hidden| !self.path.starts_with(hidden)),
-            ..self
-        }
+        Self { hidden: hidden.filter(|hidden| !self.path.starts_with(hidden)), ..self }
     }
 
     /// Follows a mount plan: files that a confined process could not see or change are not shown or changed.
@@ -235,11 +229,7 @@ impl Confined {
 
     fn open_beneath(&self, path: &str, flags: OFlags) -> Result<OwnedFd, PathRefused> {
         let parts = parts(path)?;
-        let inner = if parts.is_empty() {
-            ".".to_owned()
-        } else {
-            parts.join("/")
-        };
+        let inner = if parts.is_empty() { ".".to_owned() } else { parts.join("/") };
         let how = (flags | OFlags::CLOEXEC, Mode::empty());
         let opened = no_links::opened(self.root.as_fd(), Path::new(&inner), how, true).map_err(|error| {
             let path = path.to_owned();
@@ -262,13 +252,8 @@ impl Confined {
             return Ok(opened);
         };
         let inner = real.strip_prefix(&root).unwrap_or(&real);
-        let hidden = inner
-            .components()
-            .any(|part| part.as_os_str().to_str().is_some_and(is_hidden));
-        let in_folder = self
-            .hidden
-            .as_ref()
-            .is_some_and(|folder| real.starts_with(folder));
+        let hidden = inner.components().any(|part| part.as_os_str().to_str().is_some_and(is_hidden));
+        let in_folder = self.hidden.as_ref().is_some_and(|folder| real.starts_with(folder));
         if hidden || in_folder || self.mounts.access(&real) > Access::Read {
             return Err(PathRefused::Hidden(path.to_owned()));
         }
@@ -278,11 +263,7 @@ impl Confined {
 
 /// Where an opened file or folder really is; `None` where the system does not tell.
 fn real_path(opened: &OwnedFd) -> Option<PathBuf> {
-    fs::read_link(format!(
-        "/proc/self/fd/{}",
-        std::os::fd::AsRawFd::as_raw_fd(opened)
-    ))
-    .ok()
+    fs::read_link(format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(opened))).ok()
 }
 
 /// The parts of a path that may lead somewhere beneath the folder.
@@ -292,9 +273,7 @@ fn parts(path: &str) -> Result<Vec<&str>, PathRefused> {
         match part {
             Component::CurDir => {}
             Component::Normal(part) => {
-                let part = part
-                    .to_str()
-                    .ok_or_else(|| PathRefused::Missing(path.to_owned()))?;
+                let part = part.to_str().ok_or_else(|| PathRefused::Missing(path.to_owned()))?;
                 if is_hidden(part) {
                     return Err(PathRefused::Hidden(path.to_owned()));
                 }
@@ -309,11 +288,7 @@ fn parts(path: &str) -> Result<Vec<&str>, PathRefused> {
 }
 
 fn join(folder: &str, name: &str) -> String {
-    if folder.is_empty() {
-        name.to_owned()
-    } else {
-        format!("{folder}/{name}")
-    }
+    if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
 }
 
 fn system(path: &str, error: &io::Error) -> PathRefused {
@@ -325,10 +300,7 @@ fn described(folder: &OwnedFd, name: &str) -> FolderEntry {
     let is = |kind| stat.is_some_and(|stat| FileType::from_raw_mode(stat.st_mode) == kind);
     let end = if is(FileType::Directory) { "/" } else { "" };
     let size = stat.filter(|_| is(FileType::RegularFile));
-    FolderEntry {
-        name: format!("{name}{end}"),
-        size: size.and_then(|stat| u64::try_from(stat.st_size).ok()),
-    }
+    FolderEntry { name: format!("{name}{end}"), size: size.and_then(|stat| u64::try_from(stat.st_size).ok()) }
 }
 
 /// A new file, then renamed over the old one.
@@ -395,19 +367,14 @@ mod tests {
     fn what_a_confined_process_could_not_do_no_tool_does() {
         let outer = workspace();
         let path = |name: &str| fs::canonicalize(outer.path().join("work")).unwrap().join(name);
-        let mounts = MountPlan::new(
-            Access::Write,
-            [(path("src"), Access::Read), (path("a.txt"), Access::Masked)],
-        );
+        let mounts =
+            MountPlan::new(Access::Write, [(path("src"), Access::Read), (path("a.txt"), Access::Masked)]);
         let confined = confined(&outer).planned(mounts);
         confined.write("new.txt", b"mine").unwrap();
         assert!(confined.read("src/b.rs").is_ok());
         let protected = Err(PathRefused::Protected("src/b.rs".to_owned()));
         assert_eq!(confined.write("src/b.rs", b"evil"), protected);
-        assert!(matches!(
-            confined.write("src/deep/new.rs", b"evil"),
-            Err(PathRefused::Protected(_))
-        ));
+        assert!(matches!(confined.write("src/deep/new.rs", b"evil"), Err(PathRefused::Protected(_))));
         assert!(matches!(confined.read("a.txt"), Err(PathRefused::Hidden(_))));
         assert!(matches!(confined.read("inside"), Err(PathRefused::Hidden(_))));
     }
@@ -447,10 +414,7 @@ mod tests {
             "environ",
             "loop",
         ] {
-            assert!(
-                matches!(text(&confined, path), Err(PathRefused::Outside(_))),
-                "{path}"
-            );
+            assert!(matches!(text(&confined, path), Err(PathRefused::Outside(_))), "{path}");
             assert!(confined.list(path, 10).is_err(), "{path}");
             assert!(confined.write(path, b"x").is_err() || path == "loop", "{path}");
         }
@@ -461,19 +425,9 @@ mod tests {
     fn hidden_names_are_hidden_whatever_points_at_them() {
         let outer = workspace();
         let confined = confined(&outer);
-        for path in [
-            ".env",
-            ".env.local",
-            ".polpo/key",
-            ".git/key",
-            "src/../.env",
-            "harmless.txt",
-        ] {
+        for path in [".env", ".env.local", ".polpo/key", ".git/key", "src/../.env", "harmless.txt"] {
             let refused = text(&confined, path).unwrap_err();
-            assert!(
-                matches!(refused, PathRefused::Hidden(_) | PathRefused::Outside(_)),
-                "{path}: {refused}"
-            );
+            assert!(matches!(refused, PathRefused::Hidden(_) | PathRefused::Outside(_)), "{path}: {refused}");
         }
         assert!(matches!(confined.write(".env", b""), Err(PathRefused::Hidden(_))));
         let entries = confined.list(".", 100).unwrap().entries;
@@ -491,14 +445,8 @@ mod tests {
         let outer = workspace();
         let confined = confined(&outer);
         for path in ["fifo", "src"] {
-            assert!(
-                matches!(text(&confined, path), Err(PathRefused::NotA(..))),
-                "{path}"
-            );
-            assert!(
-                matches!(confined.write(path, b""), Err(PathRefused::NotA(..))),
-                "{path}"
-            );
+            assert!(matches!(text(&confined, path), Err(PathRefused::NotA(..))), "{path}");
+            assert!(matches!(confined.write(path, b""), Err(PathRefused::NotA(..))), "{path}");
         }
         assert!(matches!(confined.list("a.txt", 1), Err(PathRefused::NotA(..))));
         assert!(matches!(text(&confined, "none"), Err(PathRefused::Missing(_))));
@@ -511,15 +459,10 @@ mod tests {
         confined.write("new/deep/file.txt", b"one").unwrap();
         confined.write("new/deep/file.txt", b"two").unwrap();
         assert_eq!(text(&confined, "new/deep/file.txt").as_deref(), Ok("two"));
-        assert!(matches!(
-            confined.write("inside", b"x"),
-            Err(PathRefused::NotA(..))
-        ));
+        assert!(matches!(confined.write("inside", b"x"), Err(PathRefused::NotA(..))));
         assert!(confined.write("up/new.txt", b"x").is_err());
         assert_eq!(text(&confined, "a.txt").as_deref(), Ok("alpha"));
-        let left: Vec<_> = fs::read_dir(outer.path().join("work/new/deep"))
-            .unwrap()
-            .collect();
+        let left: Vec<_> = fs::read_dir(outer.path().join("work/new/deep")).unwrap().collect();
         assert_eq!(left.len(), 1, "no temporary file is left");
     }
 

@@ -67,10 +67,7 @@ fn of_command(words: &[&str]) -> Option<&'static str> {
         "find" if has("-delete") && reaches_out() => {
             Some("it deletes everything below the root, a home or a system folder")
         }
-        "dd" if rest
-            .iter()
-            .any(|word| word.strip_prefix("of=").is_some_and(is_disk)) =>
-        {
+        "dd" if rest.iter().any(|word| word.strip_prefix("of=").is_some_and(is_disk)) => {
             Some("it writes over a disk")
         }
         "shutdown" | "reboot" | "poweroff" | "halt" => Some("it stops the machine"),
@@ -84,9 +81,7 @@ fn of_command(words: &[&str]) -> Option<&'static str> {
 fn inner<'w>(mut words: &'w [&'w str]) -> &'w [&'w str] {
     let mut is_wrapped = false;
     while let Some((first, rest)) = words.split_first() {
-        let sets = first
-            .split_once('=')
-            .is_some_and(|(name, _)| !name.contains(['/', '-']));
+        let sets = first.split_once('=').is_some_and(|(name, _)| !name.contains(['/', '-']));
         let wraps = WRAPPERS.contains(&name_of(first));
         if !(sets || wraps || (is_wrapped && first.starts_with('-'))) {
             break;

@@ -37,11 +37,7 @@ pub fn specs() -> Vec<ToolSpec> {
             "additionalProperties": false,
         })
     };
-    let spec = |name, description, parameters| ToolSpec {
-        name,
-        description,
-        parameters,
-    };
+    let spec = |name, description, parameters| ToolSpec { name, description, parameters };
     vec![
         spec(
             "ask",
@@ -68,11 +64,7 @@ pub fn specs() -> Vec<ToolSpec> {
             }),
         ),
         spec("progress", "Says how far you are.", words("One line.")),
-        spec(
-            "result",
-            "Gives your answer, if it is not to be your last words.",
-            words("The answer."),
-        ),
+        spec("result", "Gives your answer, if it is not to be your last words.", words("The answer.")),
     ]
 }
 

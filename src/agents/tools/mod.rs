@@ -153,10 +153,7 @@ fn here() -> String {
 impl Toolbox {
     /// Tools over a folder.
     pub fn new(folder: Confined, tools: &[Tool]) -> Self {
-        Self {
-            folder,
-            tools: tools.to_vec(),
-        }
+        Self { folder, tools: tools.to_vec() }
     }
 
     /// The descriptions of the tools that the model may use.
@@ -364,8 +361,7 @@ impl Search {
     /// The matches, and the files that were not looked into, for the model.
     fn into_text(mut self) -> String {
         if self.lines.is_empty() && !self.is_cut {
-            self.lines
-                .push(format!("[no line matches in {} files]", self.files));
+            self.lines.push(format!("[no line matches in {} files]", self.files));
         }
         if self.is_cut {
             self.lines.push("[cut: there may be more]".to_owned());
@@ -387,11 +383,7 @@ impl Search {
                 self.is_cut = true;
                 return;
             }
-            let inner = if path == "." {
-                entry.name.clone()
-            } else {
-                format!("{path}/{}", entry.name)
-            };
+            let inner = if path == "." { entry.name.clone() } else { format!("{path}/{}", entry.name) };
             match (entry.name.strip_suffix('/'), entry.size) {
                 (Some(_), _) if depth < DEEPEST => {
                     self.folder(confined, inner.trim_end_matches('/'), depth + 1)
@@ -468,25 +460,14 @@ pub fn brief(arguments: &Value) -> Value {
         Value::String(text) if text.chars().count() > LONGEST => head(text),
         Value::Array(_) | Value::Object(_) => {
             let text = value.to_string();
-            if text.len() > LONGEST_ARGUMENT {
-                head(&text)
-            } else {
-                value.clone()
-            }
+            if text.len() > LONGEST_ARGUMENT { head(&text) } else { value.clone() }
         }
         value => value.clone(),
     };
-    let kept: Value = object
-        .iter()
-        .map(|(key, value)| (key.clone(), cut(value)))
-        .collect();
+    let kept: Value = object.iter().map(|(key, value)| (key.clone(), cut(value))).collect();
     // Its names may be as long, or as many, as it likes.
     let text = kept.to_string();
-    if text.len() > LONGEST_ARGUMENTS {
-        head(&text)
-    } else {
-        kept
-    }
+    if text.len() > LONGEST_ARGUMENTS { head(&text) } else { kept }
 }
 
 #[cfg(test)]
@@ -507,11 +488,7 @@ mod tests {
     fn ask(folder: &tempfile::TempDir, name: &str, arguments: Value) -> ToolResult {
         let all = [Tool::List, Tool::Read, Tool::Search, Tool::Write];
         let toolbox = Toolbox::new(Confined::open(folder.path()).unwrap(), &all);
-        toolbox.call(&ToolCall {
-            id: "1".to_owned(),
-            name: name.to_owned(),
-            arguments,
-        })
+        toolbox.call(&ToolCall { id: "1".to_owned(), name: name.to_owned(), arguments })
     }
 
     #[test]
@@ -519,30 +496,14 @@ mod tests {
         let folder = folder();
         let listed = ask(&folder, "list", json!({"path": "."})).text;
         assert_eq!(listed, "data.bin (6 bytes)\nlong.txt (40000 bytes)\nsrc/");
-        assert!(
-            ask(&folder, "read", json!({"path": "src/lib.rs"}))
-                .text
-                .starts_with("pub fn a")
-        );
+        assert!(ask(&folder, "read", json!({"path": "src/lib.rs"})).text.starts_with("pub fn a"));
         let long = ask(&folder, "read", json!({"path": "long.txt"})).text;
-        assert!(
-            long.ends_with("[cut: 40000 bytes in all; go on with offset 32768]"),
-            "{}",
-            &long[32_700..]
-        );
+        assert!(long.ends_with("[cut: 40000 bytes in all; go on with offset 32768]"), "{}", &long[32_700..]);
         let rest = ask(&folder, "read", json!({"path": "long.txt", "offset": 32_768})).text;
         assert_eq!(rest.len(), 40_000 - 32_768);
         let found = ask(&folder, "search", json!({"pattern": r"^(pub )?fn \w"})).text;
-        assert_eq!(
-            found,
-            "src/lib.rs:1: pub fn a() {}\nsrc/lib.rs:2: fn b() {}\n[1 not searched: 1 binary]"
-        );
-        let in_file = ask(
-            &folder,
-            "search",
-            json!({"pattern": "fn b", "path": "src/lib.rs"}),
-        )
-        .text;
+        assert_eq!(found, "src/lib.rs:1: pub fn a() {}\nsrc/lib.rs:2: fn b() {}\n[1 not searched: 1 binary]");
+        let in_file = ask(&folder, "search", json!({"pattern": "fn b", "path": "src/lib.rs"})).text;
         assert_eq!(in_file, "src/lib.rs:2: fn b() {}");
         assert!(!ask(&folder, "write", json!({"path": "new/x.txt", "content": "hi"})).failed);
         assert_eq!(fs::read_to_string(folder.path().join("new/x.txt")).unwrap(), "hi");
@@ -561,11 +522,7 @@ mod tests {
         }
         for path in ["/", "//", "/src"] {
             let refused = ask(&folder, "search", json!({"pattern": "fn b", "path": path}));
-            assert!(
-                refused.failed && refused.text.contains("outside"),
-                "{}",
-                refused.text
-            );
+            assert!(refused.failed && refused.text.contains("outside"), "{}", refused.text);
         }
     }
 
@@ -599,34 +556,14 @@ mod tests {
             ("read", json!("src"), "not a JSON object"),
             ("read", json!({"path": "src", "mode": 1}), "unknown field"),
             ("search", json!({"pattern": "("}), "pattern cannot be used"),
-            (
-                "search",
-                json!({"pattern": "a", "path": "none"}),
-                "there is no 'none'",
-            ),
-            (
-                "shell",
-                json!({}),
-                "there is no tool 'shell'; there are: list, read, search, write",
-            ),
-            (
-                "write",
-                json!({"path": ".git/hooks/x", "content": ""}),
-                "not shown",
-            ),
+            ("search", json!({"pattern": "a", "path": "none"}), "there is no 'none'"),
+            ("shell", json!({}), "there is no tool 'shell'; there are: list, read, search, write"),
+            ("write", json!({"path": ".git/hooks/x", "content": ""}), "not shown"),
         ] {
             let result = ask(&folder, name, arguments.clone());
-            assert!(
-                result.failed && result.text.contains(why),
-                "{name} {arguments}: {}",
-                result.text
-            );
+            assert!(result.failed && result.text.contains(why), "{name} {arguments}: {}", result.text);
         }
-        assert!(
-            ask(&folder, "search", json!({"pattern": "secret"}))
-                .text
-                .starts_with("[no line matches")
-        );
+        assert!(ask(&folder, "search", json!({"pattern": "secret"})).text.starts_with("[no line matches"));
     }
 
     #[test]

@@ -74,11 +74,7 @@ impl ToolCommand {
 ///
 /// Why it cannot be run, for the model.
 pub fn command_of(call: &ToolCall) -> Result<ToolCommand, ToolError> {
-    let RunArguments {
-        argv,
-        shell,
-        timeout_seconds,
-    } = arguments(call)?;
+    let RunArguments { argv, shell, timeout_seconds } = arguments(call)?;
     let argv = match (argv, shell) {
         (Some(argv), None) if argv.first().is_some_and(|program| !program.is_empty()) => argv,
         (None, Some(script)) if !script.trim().is_empty() => script_argv(&script),
@@ -106,20 +102,13 @@ mod tests {
     use super::*;
 
     fn read(arguments: Value) -> Result<ToolCommand, ToolError> {
-        command_of(&ToolCall {
-            id: String::new(),
-            name: RUN.to_owned(),
-            arguments,
-        })
+        command_of(&ToolCall { id: String::new(), name: RUN.to_owned(), arguments })
     }
 
     #[test]
     fn a_command_is_a_list_or_a_script() {
         let list = read(json!({"argv": ["ls", "-l"]})).unwrap();
-        assert_eq!(
-            (list.argv, list.timeout),
-            (vec!["ls".to_owned(), "-l".to_owned()], DEFAULT_TIMEOUT)
-        );
+        assert_eq!((list.argv, list.timeout), (vec!["ls".to_owned(), "-l".to_owned()], DEFAULT_TIMEOUT));
         let script = read(json!({"shell": "a | b", "timeoutSeconds": 3})).unwrap();
         assert_eq!(script.argv, ["/bin/sh", "-c", "a | b"]);
         assert_eq!(script.timeout, Millis::from_secs(3));
@@ -136,10 +125,7 @@ mod tests {
         ] {
             assert!(read(bad.clone()).is_err(), "{bad}");
         }
-        for destroys in [
-            json!({"argv": ["rm", "-rf", "/"]}),
-            json!({"shell": "make clean; rm -rf ~"}),
-        ] {
+        for destroys in [json!({"argv": ["rm", "-rf", "/"]}), json!({"shell": "make clean; rm -rf ~"})] {
             let wanted = read(destroys.clone()).unwrap();
             assert!(wanted.unless_destructive().is_err(), "{destroys}");
         }

@@ -50,10 +50,8 @@ pub enum AgentCommand {
 /// The names of what agents can say.
 pub fn names() -> impl Iterator<Item = String> {
     let commands = AgentCommand::augment_subcommands(clap::Command::new("agent"));
-    let names: Vec<String> = commands
-        .get_subcommands()
-        .map(|command| command.get_name().to_owned())
-        .collect();
+    let names: Vec<String> =
+        commands.get_subcommands().map(|command| command.get_name().to_owned()).collect();
     names.into_iter()
 }
 
@@ -249,10 +247,7 @@ fn existing(path: &Path) -> Result<Map<String, Value>, Failure> {
 /// Puts a file in its place in one step, so that nobody reads half of it.
 fn place(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     let failed = |error: io::Error| environment!("cannot write {}: {error}", path.display());
-    let name = path
-        .file_name()
-        .and_then(|name| name.to_str())
-        .unwrap_or_default();
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let temporary = path.with_file_name(format!(".{name}.{}", std::process::id()));
     write_new(&temporary, bytes).map_err(failed)?;
     fs::rename(&temporary, path).map_err(|error| {
@@ -263,10 +258,7 @@ fn place(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
 
 fn said(screen: &Screen, schema: &'static str, text: &str) {
     if screen.is_json() {
-        screen.document(&RecordedDocument {
-            schema,
-            recorded: true,
-        });
+        screen.document(&RecordedDocument { schema, recorded: true });
     } else {
         // Whoever started us may not listen: that is silent.
         let _ = io::stdout().write_all(text.as_bytes());

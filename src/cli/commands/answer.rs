@@ -67,22 +67,12 @@ pub fn answer_question(arguments: &AnswerArgs, screen: &Screen) -> Result<u8, Fa
         return Err(usage!("the answer has more than {LONGEST_ANSWER} bytes")
             .help("write it to a file of the workspace and say where it is"));
     }
-    decide(
-        &arguments.id,
-        "answer",
-        &arguments.actor,
-        screen,
-        |of, number| match of {
-            HoldOwner::Task(task) => Ok(Command::Answer {
-                task,
-                number,
-                text: text.to_owned(),
-            }),
-            HoldOwner::Barrier(_) => {
-                Err(usage!("a checkpoint asks nothing").help("`quorum approve` lets the run go on behind it"))
-            }
-        },
-    )
+    decide(&arguments.id, "answer", &arguments.actor, screen, |of, number| match of {
+        HoldOwner::Task(task) => Ok(Command::Answer { task, number, text: text.to_owned() }),
+        HoldOwner::Barrier(_) => {
+            Err(usage!("a checkpoint asks nothing").help("`quorum approve` lets the run go on behind it"))
+        }
+    })
 }
 
 pub fn approve(arguments: &Approve, screen: &Screen) -> Result<u8, Failure> {
@@ -115,16 +105,12 @@ fn waiting(run: &RunFolder) -> Result<Vec<(String, String, String)>, Failure> {
     let state = open_run(run, |state, record| view.take(state, record))?.state;
     let view = view.into_view(&state);
     let rows = asked(&state, &view);
-    Ok(rows
-        .filter_map(|wait| Some((wait.id.clone()?, wait.command.clone()?, wait.line())))
-        .collect())
+    Ok(rows.filter_map(|wait| Some((wait.id.clone()?, wait.command.clone()?, wait.line()))).collect())
 }
 
 pub fn reject(arguments: &Reject, screen: &Screen) -> Result<u8, Failure> {
     if arguments.reason.trim().is_empty() {
-        return Err(usage!(
-            "a rejection needs a reason: it is what the worker is told"
-        ));
+        return Err(usage!("a rejection needs a reason: it is what the worker is told"));
     }
     answer(&arguments.id, Some(&arguments.reason), &arguments.actor, screen)
 }
@@ -133,11 +119,7 @@ fn answer(id: &str, rejected: Option<&str>, actor: &ActorArgs, screen: &Screen) 
     let word = if rejected.is_some() { "reject" } else { "approve" };
     if let Some((run, task, attempt)) = parse_request(id) {
         let refused = rejected.map(str::to_owned);
-        let command = Command::AnswerAcceptance {
-            task,
-            attempt,
-            refused,
-        };
+        let command = Command::AnswerAcceptance { task, attempt, refused };
         return submit_answer(&run, command, &format!("{word} {id}"), actor, screen).map(|(_, _, code)| code);
     }
     decide(id, word, actor, screen, |of, number| {

@@ -47,12 +47,7 @@ pub fn cancel(arguments: &Cancel, screen: &Screen) -> Result<u8, Failure> {
     let question = format!("cancel {}?", arguments.target);
     confirm(screen, &question, "add --yes to cancel it without a question")?;
     let given = submit_command(&folder, &run, command, &arguments.actor)?;
-    Ok(print_result(
-        screen,
-        &run,
-        given,
-        &format!("cancel {}", arguments.target),
-    ))
+    Ok(print_result(screen, &run, given, &format!("cancel {}", arguments.target)))
 }
 
 /// The task of a run with this title.
@@ -85,12 +80,8 @@ fn meant(folder: &StateFolder, arguments: &Cancel) -> Result<(RunFolder, Command
     if let Some(Ok(run)) = named.map(|id| find_run(folder, Some(&id))) {
         return Ok((run, Command::CancelRun));
     }
-    Err(usage!(
-        "'{}' is neither a run nor a task of run {}",
-        arguments.target,
-        run.id()
-    )
-    .help("`quorum status` shows the tasks of a run"))
+    Err(usage!("'{}' is neither a run nor a task of run {}", arguments.target, run.id())
+        .help("`quorum status` shows the tasks of a run"))
 }
 
 pub fn pause(arguments: &Pause, screen: &Screen) -> Result<u8, Failure> {

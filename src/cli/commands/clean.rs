@@ -40,9 +40,7 @@ pub struct Clean {
 impl Clean {
     /// The command that cleans without a question.
     fn command(&self) -> String {
-        let which = self
-            .older_than
-            .map_or_else(|| "--all".to_owned(), |age| format!("--older-than {age}"));
+        let which = self.older_than.map_or_else(|| "--all".to_owned(), |age| format!("--older-than {age}"));
         let unfinished = if self.unfinished { " --unfinished" } else { "" };
         format!("quorum clean {which}{unfinished} --yes")
     }
@@ -70,9 +68,7 @@ pub fn clean(arguments: &Clean, screen: &Screen) -> Result<u8, Failure> {
     }
     // Held to the end: no run can begin, go on or be resumed while it is looked at and removed.
     let _lock = Lock::take(&folder.lock_path(), "quorum clean", None).map_err(not_taken)?;
-    folder
-        .sweep()
-        .map_err(|error| internal!("cannot remove what an earlier clean left: {error}"))?;
+    folder.sweep().map_err(|error| internal!("cannot remove what an earlier clean left: {error}"))?;
     let now = Timestamp::now();
     let mut going = Vec::new();
     let mut staying = Vec::new();

@@ -56,10 +56,7 @@ pub fn completions(arguments: &Completions, screen: &Screen) -> Result<u8, Failu
     if shell == Shell::Bash {
         script = script.replacen("}\nif [[ ", BASH_QUOTES, 1);
     }
-    screen.show(&CompletionsDocument {
-        shell: shell.as_str(),
-        script: &script,
-    });
+    screen.show(&CompletionsDocument { shell: shell.as_str(), script: &script });
     Ok(0)
 }
 

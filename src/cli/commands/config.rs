@@ -73,16 +73,10 @@ struct SettingOrigin {
 }
 
 impl SettingOrigin {
-    const DEFAULT: Self = Self {
-        layer: "default",
-        source: None,
-    };
+    const DEFAULT: Self = Self { layer: "default", source: None };
 
     fn new(layer: &'static str, source: impl Into<String>) -> Self {
-        Self {
-            layer,
-            source: Some(source.into()),
-        }
+        Self { layer, source: Some(source.into()) }
     }
 }
 
@@ -155,14 +149,10 @@ fn settings(
     options: &RunOptions,
     matches: &ArgMatches,
 ) -> Vec<SettingRow> {
-    let all = files
-        .iter()
-        .fold(Settings::default(), |above, (_, below)| above.or(below.clone()));
+    let all = files.iter().fold(Settings::default(), |above, (_, below)| above.or(below.clone()));
     let row = |(name, _): (String, bool)| {
         let by_file = || {
-            let mut said = files
-                .iter()
-                .filter(|(_, settings)| settings.value_at(&name).is_some());
+            let mut said = files.iter().filter(|(_, settings)| settings.value_at(&name).is_some());
             let mut origin = said.next()?.0.clone();
             if Settings::gathers(&name) {
                 let others = said.filter_map(|(other, _)| other.source.as_deref());
@@ -190,23 +180,16 @@ fn above(name: &str, options: &RunOptions, matches: &ArgMatches) -> Option<(Valu
             // `--no-eval` that a variable turned off does not count; `EVAL=off` may have done it then.
             let by_flag = matches.get_flag("no_eval");
             let origin = if by_flag { said("no_eval", matches) } else { None };
-            Some((
-                json!(false),
-                origin.unwrap_or_else(|| SettingOrigin::new("environment", "EVAL")),
-            ))
+            Some((json!(false), origin.unwrap_or_else(|| SettingOrigin::new("environment", "EVAL"))))
         }
         "evalThreshold" => options
             .eval_threshold
             .map(|bar| (json!(bar.points.to_f64()), by("eval_threshold", "EVAL_THRESHOLD"))),
-        "maxAttempts" => options
-            .max_attempts
-            .map(|n| (json!(n), by("max_attempts", "QUORUM_MAX_ATTEMPTS"))),
-        "budget.maxCost" => options
-            .max_cost
-            .map(|amount| (money_value(amount), by("max_cost", "QUORUM_MAX_COST"))),
-        "budget.maxTokens" => options
-            .max_tokens
-            .map(|n| (json!(n), by("max_tokens", "QUORUM_MAX_TOKENS"))),
+        "maxAttempts" => options.max_attempts.map(|n| (json!(n), by("max_attempts", "QUORUM_MAX_ATTEMPTS"))),
+        "budget.maxCost" => {
+            options.max_cost.map(|amount| (money_value(amount), by("max_cost", "QUORUM_MAX_COST")))
+        }
+        "budget.maxTokens" => options.max_tokens.map(|n| (json!(n), by("max_tokens", "QUORUM_MAX_TOKENS"))),
         _ => None,
     }
 }
@@ -214,9 +197,7 @@ fn above(name: &str, options: &RunOptions, matches: &ArgMatches) -> Option<(Valu
 /// The flag or variable that set an argument; `None` if nobody did.
 fn said(id: &str, matches: &ArgMatches) -> Option<SettingOrigin> {
     let arguments = OutputArgs::augment_args(SessionFlags::augment_args(Command::new("quorum")));
-    let argument = arguments
-        .get_arguments()
-        .find(|argument| argument.get_id() == id)?;
+    let argument = arguments.get_arguments().find(|argument| argument.get_id() == id)?;
     match matches.value_source(id)? {
         ValueSource::CommandLine => {
             let long = argument.get_long().unwrap_or(id);
@@ -240,26 +221,14 @@ fn flags_alone(
     let folder = own_state_folder(screen.output())?;
     let allowed: Vec<&str> = flags.allow.iter().map(|class| class.as_str()).collect();
     let rows = [
-        (
-            "timeout",
-            "timeout",
-            json!(flags.timeout.map(|span| span.to_string())),
-        ),
-        (
-            "waitApprovals",
-            "wait_approvals",
-            json!(flags.wait_approvals.map(|span| span.to_string())),
-        ),
+        ("timeout", "timeout", json!(flags.timeout.map(|span| span.to_string()))),
+        ("waitApprovals", "wait_approvals", json!(flags.wait_approvals.map(|span| span.to_string()))),
         ("strict", "strict", json!(flags.demands.strict)),
         ("failFast", "fail_fast", json!(flags.fail_fast)),
         ("offline", "offline", json!(flags.offline)),
         ("record", "record", json!(flags.record)),
         ("allow", "allow", json!(allowed)),
-        (
-            "stateDir",
-            "state_dir",
-            json!(folder.path().display().to_string()),
-        ),
+        ("stateDir", "state_dir", json!(folder.path().display().to_string())),
     ];
     let rows = rows.map(|(name, id, value)| SettingRow {
         name: name.to_owned(),
@@ -284,11 +253,7 @@ fn document(rows: &[SettingRow], files: ConfigFiles, with_origin: bool) -> Confi
         source: row.origin.source.as_deref(),
         shown: text(&row.value),
     });
-    ConfigDocument {
-        settings: settings.collect(),
-        files,
-        with_origin,
-    }
+    ConfigDocument { settings: settings.collect(), files, with_origin }
 }
 
 /// A value as people are told it.

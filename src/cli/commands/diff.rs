@@ -40,11 +40,8 @@ pub fn diff(arguments: &Diff, screen: &Screen) -> Result<u8, Failure> {
     }
     let patch = work_diff(&run, &told.state, task).map_err(Failure::environment)?;
     let stdout = std::io::stdout();
-    let mut out: Box<dyn Write> = if stdout.is_terminal() {
-        Box::new(Harmless::new(stdout, escape))
-    } else {
-        Box::new(stdout)
-    };
+    let mut out: Box<dyn Write> =
+        if stdout.is_terminal() { Box::new(Harmless::new(stdout, escape)) } else { Box::new(stdout) };
     match out.write_all(&patch).and_then(|()| out.flush()) {
         Ok(()) => Ok(0),
         Err(error) => not_printed(error),

@@ -88,10 +88,8 @@ fn queue(screen: &Screen) -> Result<DeadLetters, Failure> {
 
 fn list(arguments: &List, screen: &Screen) -> Result<u8, Failure> {
     let letters = queue(screen)?.read().map_err(unusable_file)?;
-    let letters: Vec<DeadLetter> = letters
-        .into_iter()
-        .filter(|letter| arguments.all || !letter.status.is_closed())
-        .collect();
+    let letters: Vec<DeadLetter> =
+        letters.into_iter().filter(|letter| arguments.all || !letter.status.is_closed()).collect();
     let (letters, letter) = (Some(&*letters), None);
     screen.show(&DeadLettersDocument { letters, letter });
     Ok(0)
@@ -124,16 +122,9 @@ fn retry(id: &str, screen: &Screen) -> Result<u8, Failure> {
     }
     let _lock = lock(&folder, OPERATOR, &letter.run)?;
     let retried = block_on(async { retry_now(&folder, &letter, supervisor.into_async()?).await });
-    let letter = retried
-        .map_err(Failure::internal)?
-        .map_err(Failure::internal)?
-        .map_err(unusable_file)?;
+    let letter = retried.map_err(Failure::internal)?.map_err(Failure::internal)?.map_err(unusable_file)?;
     print_result(&letter, screen);
-    Ok(if letter.status == LetterStatus::Resolved {
-        0
-    } else {
-        4
-    })
+    Ok(if letter.status == LetterStatus::Resolved { 0 } else { 4 })
 }
 
 fn closed(close: &CloseArgs, status: LetterStatus, screen: &Screen) -> Result<u8, Failure> {
@@ -156,9 +147,7 @@ fn find(queue: &DeadLetters, id: &str) -> Result<DeadLetter, Failure> {
     if let Some(letter) = letters.iter().find(|letter| letter.id == id) {
         return Ok(letter.clone());
     }
-    let mut like = letters
-        .into_iter()
-        .filter(|letter| !id.is_empty() && letter.id.starts_with(id));
+    let mut like = letters.into_iter().filter(|letter| !id.is_empty() && letter.id.starts_with(id));
     match (like.next(), like.next()) {
         (Some(letter), None) => Ok(letter),
         (None, _) => {

@@ -86,10 +86,7 @@ fn document(
         missions.complete(&mut record).map_err(refuse)?;
         events.extend(expander.expand(record.seq, record.at, &record.events));
     }
-    screen.document(&EventsDocument {
-        run_id: run.id(),
-        events: &events,
-    });
+    screen.document(&EventsDocument { run_id: run.id(), events: &events });
     Ok(0)
 }
 

@@ -33,10 +33,7 @@ pub fn explain(arguments: &Explain, root: &Command, screen: &Screen) -> Result<u
         Some(_) => one(&text, root)?,
         None => ExplainDocument {
             codes: Code::ALL.iter().map(|code| row(*code)).collect(),
-            words: words::all()
-                .iter()
-                .map(|word| explained(word.name(), &word.meaning))
-                .collect(),
+            words: words::all().iter().map(|word| explained(word.name(), &word.meaning)).collect(),
         },
     };
     screen.show(&document);
@@ -44,10 +41,7 @@ pub fn explain(arguments: &Explain, root: &Command, screen: &Screen) -> Result<u
 }
 
 fn one(text: &str, root: &Command) -> Result<ExplainDocument, Failure> {
-    let mut document = ExplainDocument {
-        codes: Vec::new(),
-        words: Vec::new(),
-    };
+    let mut document = ExplainDocument { codes: Vec::new(), words: Vec::new() };
     let long = text.trim_start_matches('-');
     if let Ok(code) = text.parse() {
         document.codes.push(row(code));
@@ -57,9 +51,8 @@ fn one(text: &str, root: &Command) -> Result<ExplainDocument, Failure> {
         document.words.push(explained(&format!("--{long}"), &help));
     } else {
         let known = Code::ALL.iter().map(|code| code.as_str());
-        let known: Vec<&str> = known
-            .chain(words::all().iter().flat_map(|word| word.names.iter().copied()))
-            .collect();
+        let known: Vec<&str> =
+            known.chain(words::all().iter().flat_map(|word| word.names.iter().copied())).collect();
         let help = suggestion(text, known.iter().copied(), "codes and words are");
         return Err(usage!("'{text}' is not a word that can be explained")
             .help(format!("{help} (`quorum explain` lists them all)")));
@@ -76,16 +69,9 @@ fn flag(command: &Command, long: &str) -> Option<String> {
 }
 
 fn explained(word: &str, meaning: &str) -> ExplainedWord {
-    ExplainedWord {
-        word: word.to_owned(),
-        explanation: meaning.to_owned(),
-    }
+    ExplainedWord { word: word.to_owned(), explanation: meaning.to_owned() }
 }
 
 fn row(code: Code) -> ExplainedCode {
-    ExplainedCode {
-        code: code.as_str(),
-        summary: code.summary(),
-        explanation: code.explanation(),
-    }
+    ExplainedCode { code: code.as_str(), summary: code.summary(), explanation: code.explanation() }
 }

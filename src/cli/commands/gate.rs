@@ -84,10 +84,7 @@ pub fn gate(arguments: &GateArgs, screen: &Screen) -> Result<u8, Failure> {
             confirm(screen, &question, "add --yes to override it without a question")?;
         }
         for gate in &gates {
-            let command = Command::OverrideGate {
-                gate: *gate,
-                reason: reason.clone(),
-            };
+            let command = Command::OverrideGate { gate: *gate, reason: reason.clone() };
             let met = submit_command(&folder, &run, command, &arguments.actor)?;
             tell_override(screen, met);
         }
@@ -101,9 +98,7 @@ pub fn gate(arguments: &GateArgs, screen: &Screen) -> Result<u8, Failure> {
     // The worst of them: a failure weighs more than a gate that is not there yet.
     let gates = document.gates.iter();
     let found: Vec<OutcomeClass> = gates.map(|gate| class(gate.state)).collect();
-    let worst = OutcomeClass::BY_PRECEDENCE
-        .into_iter()
-        .find(|class| found.contains(class));
+    let worst = OutcomeClass::BY_PRECEDENCE.into_iter().find(|class| found.contains(class));
     Ok(worst.unwrap_or(OutcomeClass::Ok).exit_code())
 }
 
@@ -151,10 +146,7 @@ fn selected(state: &State, name: Option<&str>) -> Result<Vec<GateId>, Failure> {
     match name {
         None if names.is_empty() => Err(no_gates()),
         // What the run leaves out will never say anything.
-        None => Ok(gates
-            .into_iter()
-            .filter(|id| is_evaluated(id) && !state.gate(*id).left)
-            .collect()),
+        None => Ok(gates.into_iter().filter(|id| is_evaluated(id) && !state.gate(*id).left).collect()),
         Some(name) => match gates.iter().find(|id| name_of(id) == name) {
             Some(id) if state.gate(*id).left => Err(usage!(
                 "gate '{name}' is not evaluated: the verdict of a verification left out all tasks that it waits for"

@@ -20,9 +20,7 @@ const COLUMNS: (usize, usize) = (8, 25);
 pub fn rows() -> impl Iterator<Item = (&'static str, &'static str, Option<&'static str>)> {
     GROUPS.lines().filter_map(|line| {
         let (group, row) = line.split_once(": ")?;
-        let (names, says) = row
-            .split_once(" | ")
-            .map_or((row, None), |(names, says)| (names, Some(says)));
+        let (names, says) = row.split_once(" | ").map_or((row, None), |(names, says)| (names, Some(says)));
         Some((group, names, says))
     })
 }
@@ -38,10 +36,7 @@ pub fn root_template(root: &Command) -> String {
     for (group, names, says) in rows() {
         let shown = if group == last { "" } else { group };
         last = group;
-        let about = names
-            .split(", ")
-            .next()
-            .and_then(|name| root.find_subcommand(name));
+        let about = names.split(", ").next().and_then(|name| root.find_subcommand(name));
         let about = about.and_then(Command::get_about).map(ToString::to_string);
         let says = says.map(str::to_owned).or(about).unwrap_or_default();
         append_line!(
@@ -65,10 +60,7 @@ pub fn root_template(root: &Command) -> String {
         append_line!(text, "  {literal}{flag:21}{literal:#}{help}");
     }
     let version = "-V, --version";
-    append!(
-        text,
-        "  {literal}{version:21}{literal:#}Print version{{after-help}}"
-    );
+    append!(text, "  {literal}{version:21}{literal:#}Print version{{after-help}}");
     text
 }
 
@@ -151,20 +143,14 @@ pub fn help(arguments: &Help, mut root: Command, screen: &Screen) -> Result<u8, 
         _ => None,
     };
     let find = |command: &Command, word: &String| command.find_subcommand(word).cloned();
-    let found = words
-        .iter()
-        .try_fold(root.clone(), |command, word| find(&command, word));
+    let found = words.iter().try_fold(root.clone(), |command, word| find(&command, word));
     if found.is_none() && topic.is_none() {
         return Err(unknown(words, &root));
     }
     let mut text = String::new();
     if let Some(mut command) = found {
         let help = command.render_help();
-        text = if screen.out().style.color {
-            help.ansi().to_string()
-        } else {
-            help.to_string()
-        };
+        text = if screen.out().style.color { help.ansi().to_string() } else { help.to_string() };
         if words.is_empty() {
             text += &list_of_topics();
         }
@@ -183,10 +169,7 @@ fn list_of_topics() -> String {
         .initial_indent("  ")
         .subsequent_indent("  ")
         .word_splitter(textwrap::WordSplitter::NoHyphenation);
-    format!(
-        "\nTopics (quorum help TOPIC):\n{}\n",
-        textwrap::fill(&names.join(", "), options)
-    )
+    format!("\nTopics (quorum help TOPIC):\n{}\n", textwrap::fill(&names.join(", "), options))
 }
 
 fn unknown(words: &[String], root: &Command) -> Failure {

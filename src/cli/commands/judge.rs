@@ -152,9 +152,7 @@ fn fit(mission: &mut Mission, name: &str, kinds: &mut Vec<JudgeQuestion>) -> Res
         agent.fallback.clear();
         sees |= is_judge && agent.vision;
         if is_judge && matches!(*agent.adapter, Adapter::Echo | Adapter::Human) {
-            return Err(usage!(
-                "agent '{name}' cannot be tested: it is no program and no model"
-            ));
+            return Err(usage!("agent '{name}' cannot be tested: it is no program and no model"));
         }
     }
     let Some(at) = kinds.iter().position(|kind| *kind == JudgeQuestion::Vision) else {
@@ -223,9 +221,7 @@ pub fn judge(arguments: &JudgeArguments, matches: &ArgMatches, screen: &Screen) 
         plan.rules.orchestrator = None;
         for (index, kind) in kinds.iter().enumerate() {
             let stages = &mut plan.tasks[index].pipeline;
-            let own = stages
-                .iter()
-                .filter(|stage| Some(stage.key().stage()) == kind.stage());
+            let own = stages.iter().filter(|stage| Some(stage.key().stage()) == kind.stage());
             *stages = own.cloned().collect();
         }
         if !screen.output().quiet {

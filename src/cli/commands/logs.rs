@@ -131,28 +131,19 @@ fn goes_on(run: &RunFolder, told: &FoldedTask) -> bool {
     if supervisor::alive(&identity(process, &told.supervisor)) {
         return true;
     }
-    let supervisor = ProcessRef {
-        pid: told.supervisor.pid,
-        start_time: told.supervisor.start_time,
-    };
+    let supervisor = ProcessRef { pid: told.supervisor.pid, start_time: told.supervisor.start_time };
     let label = turn.id.to_string();
     let on_record = || {
         let log = supervisor::read_exits(&run.exits());
         log.is_ok_and(|log| {
-            log.records
-                .iter()
-                .any(|record| record.label == label && record.pid == process.pid)
+            log.records.iter().any(|record| record.label == label && record.pid == process.pid)
         })
     };
     supervisor::alive(&identity(&supervisor, &told.supervisor)) && !on_record()
 }
 
 fn identity(process: &ProcessRef, supervisor: &SupervisorRef) -> ProcessIdentity {
-    ProcessIdentity {
-        pid: process.pid,
-        start_time: process.start_time,
-        boot_id: supervisor.boot_id.clone(),
-    }
+    ProcessIdentity { pid: process.pid, start_time: process.start_time, boot_id: supervisor.boot_id.clone() }
 }
 
 /// Takes in what was added to the journal.
@@ -301,12 +292,7 @@ struct Events {
 
 impl Events {
     fn of(preset: Arc<Preset>) -> Self {
-        Self {
-            reading: OutputReader::of(preset),
-            rest: Vec::new(),
-            said: String::new(),
-            calls: 0,
-        }
+        Self { reading: OutputReader::of(preset), rest: Vec::new(), said: String::new(), calls: 0 }
     }
 
     /// The new text that a line adds.

@@ -31,9 +31,7 @@ pub fn man(arguments: &Man, root: Command, screen: &Screen) -> Result<u8, Failur
         return Ok(0);
     }
     let words = &arguments.words;
-    let found = words
-        .iter()
-        .try_fold(&root, |command, word| command.find_subcommand(word));
+    let found = words.iter().try_fold(&root, |command, word| command.find_subcommand(word));
     let Some(found) = found else {
         return Err(
             usage!("there is no command '{}'", words.join(" ")).help("`quorum help` lists the commands")

@@ -43,11 +43,7 @@ pub struct PlanArgs {
 
 impl PlanArgs {
     pub fn show(&self, matches: &ArgMatches, screen: &Screen) -> Result<u8, Failure> {
-        if self.baseline {
-            baseline(&self.run, matches, screen)
-        } else {
-            plan(&self.run, matches, screen)
-        }
+        if self.baseline { baseline(&self.run, matches, screen) } else { plan(&self.run, matches, screen) }
     }
 }
 
@@ -73,12 +69,7 @@ fn baseline(arguments: &Run, matches: &ArgMatches, screen: &Screen) -> Result<u8
     let seen = if ids.is_empty() {
         state
     } else {
-        let run = InPassing {
-            mission: source.bytes,
-            options,
-            state,
-            spooled: Vec::new(),
-        };
+        let run = InPassing { mission: source.bytes, options, state, spooled: Vec::new() };
         if !screen.output().quiet {
             let tasks = count(ids.len(), "task");
             screen.error(&format!("looking at what the checks of {tasks} say now\n"));
@@ -126,10 +117,7 @@ pub fn plan(arguments: &Run, matches: &ArgMatches, screen: &Screen) -> Result<u8
         _ => {
             let read = ReadBefore {
                 mission: absolute(&arguments.mission),
-                settings: settings_files(&current_dir()?)
-                    .into_iter()
-                    .map(|file| file.path)
-                    .collect(),
+                settings: settings_files(&current_dir()?).into_iter().map(|file| file.path).collect(),
             };
             screen.show(&PlanDocument::of(&state).protecting(listed(&state, &options, &read)));
         }

@@ -234,17 +234,10 @@ fn approve(requests: &Requests, approve: &ApproveArgs, screen: &Screen) -> Resul
     let known = advanced(requests, known.number, &by, run.id())?;
     if known.status != RequestStatus::Approved || known.run.as_ref() != Some(run.id()) {
         // Somebody else was faster.
-        let code = if known.status == RequestStatus::TaskCreated {
-            0
-        } else {
-            4
-        };
+        let code = if known.status == RequestStatus::TaskCreated { 0 } else { 4 };
         return Ok(ended(&known, screen, code));
     }
-    let command = Command::AddTask {
-        request: known.id(),
-        task: Box::new(known.task.clone()),
-    };
+    let command = Command::AddTask { request: known.id(), task: Box::new(known.task.clone()) };
     match submit_command(folder, &run, command, &approve.actor)? {
         Submitted::Decided(CommandResult::Applied | CommandResult::AlreadySo) => {
             let known = created(requests, &known, &by)?;
@@ -257,12 +250,8 @@ fn approve(requests: &Requests, approve: &ApproveArgs, screen: &Screen) -> Resul
         Submitted::Queued => Ok(ended(&known, screen, 8)),
         Submitted::Decided(_) => {
             fits(folder, &run, &known)?;
-            Err(
-                environment!("run {} did not take the task", run.id()).help(format!(
-                    "approve it again: `quorum request approve {}`",
-                    known.id()
-                )),
-            )
+            Err(environment!("run {} did not take the task", run.id())
+                .help(format!("approve it again: `quorum request approve {}`", known.id())))
         }
     }
 }
@@ -289,11 +278,7 @@ fn find_open(folder: &StateFolder, wanted: Option<&RunId>) -> Result<RunFolder, 
 /// The request, as far on its way to a task of the run as one word brings it.
 fn advanced(requests: &Requests, number: u32, by: &str, run: &RunId) -> Result<WorkRequest, Failure> {
     let walk = |request: &mut WorkRequest| {
-        while let Some(to) = request
-            .status
-            .next()
-            .filter(|to| *to != RequestStatus::TaskCreated)
-        {
+        while let Some(to) = request.status.next().filter(|to| *to != RequestStatus::TaskCreated) {
             let reason = (to == RequestStatus::Triaging).then_some("strategy: direct");
             request.step(to, Timestamp::now(), by, reason);
             request.run = Some(run.clone());
@@ -336,10 +321,8 @@ fn triaged(
         let _ = request.step(RequestStatus::Triaging, now, &by, Some(&why));
     };
     let request = requests.change(request.number, begin).map_err(unusable_file)?;
-    let subject = QuestionSubject {
-        title: &request.task.title,
-        description: request.task.description.as_deref(),
-    };
+    let subject =
+        QuestionSubject { title: &request.task.title, description: request.task.description.as_deref() };
     let reply = asked(&state, agent, &subject, supervisor)?;
     let refined = parse_triage(&reply, &prompt::quotes(&prompt::triage(&subject)))
         .map_err(|why| anyhow!("the reply of '{name}' says nothing: {why}"))
@@ -348,12 +331,7 @@ fn triaged(
         Ok(task) if asks_agent(request) => request.task = task.clone(),
         Ok(_) => {}
         Err(why) => {
-            let _ = request.step(
-                RequestStatus::Cancelled,
-                Timestamp::now(),
-                &name,
-                Some(&why.to_string()),
-            );
+            let _ = request.step(RequestStatus::Cancelled, Timestamp::now(), &name, Some(&why.to_string()));
         }
     };
     requests.change(request.number, conclude).map_err(unusable_file)
@@ -406,11 +384,9 @@ fn fits(folder: &StateFolder, run: &RunFolder, request: &WorkRequest) -> Result<
         return Ok(());
     }
     if let Some(why) = cannot_add(&state, &request.task) {
-        return Err(
-            usage!("{} cannot become a task of run {}: {why}", request.id(), run.id()).help(
-                "submit it again with what the run has, or name another run: `quorum request approve ID RUN`",
-            ),
-        );
+        return Err(usage!("{} cannot become a task of run {}: {why}", request.id(), run.id()).help(
+            "submit it again with what the run has, or name another run: `quorum request approve ID RUN`",
+        ));
     }
     refuse_active_titles(folder, run, &HashSet::from([request.task.title.as_str()]))
 }
@@ -431,11 +407,7 @@ fn close(
         })
         .map_err(unusable_file)?;
     let same = !was_cancelled || reason.is_none() || closed.reason() == reason;
-    let code = if closed.status == RequestStatus::Cancelled && same {
-        0
-    } else {
-        4
-    };
+    let code = if closed.status == RequestStatus::Cancelled && same { 0 } else { 4 };
     Ok(ended(&closed, screen, code))
 }
 
@@ -448,11 +420,7 @@ fn find(requests: &Requests, id: &str) -> Result<WorkRequest, Failure> {
 
 /// A run may have taken the task after whoever approved the request was told that it waits, or had died.
 fn caught_up(requests: &Requests, request: WorkRequest) -> Result<WorkRequest, Failure> {
-    let Some(id) = request
-        .run
-        .as_ref()
-        .filter(|_| request.status == RequestStatus::Approved)
-    else {
+    let Some(id) = request.run.as_ref().filter(|_| request.status == RequestStatus::Approved) else {
         return Ok(request);
     };
     let run = requests.state.run(id);
@@ -463,10 +431,7 @@ fn caught_up(requests: &Requests, request: WorkRequest) -> Result<WorkRequest, F
     match task_of_request(&state, &request.id()) {
         None => Ok(request),
         Some(_) => {
-            let by = request
-                .history
-                .last()
-                .map_or_else(String::new, |step| step.by.clone());
+            let by = request.history.last().map_or_else(String::new, |step| step.by.clone());
             created(requests, &request, &by)
         }
     }
@@ -492,8 +457,5 @@ fn ended(request: &WorkRequest, screen: &Screen, code: u8) -> u8 {
 }
 
 fn print_result(request: &WorkRequest, screen: &Screen) {
-    screen.show(&IntakeDocument {
-        requests: None,
-        request: Some(IntakeRow::of(request)),
-    });
+    screen.show(&IntakeDocument { requests: None, request: Some(IntakeRow::of(request)) });
 }

@@ -153,10 +153,7 @@ fn over(
 ) -> Result<u8, Failure> {
     // What it ended with says nothing of a folder in which its work is not.
     refuse_missing_files(state)?;
-    screen.error(&format!(
-        "run {} has ended; there is nothing to resume\n",
-        run.id()
-    ));
+    screen.error(&format!("run {} has ended; there is nothing to resume\n", run.id()));
     let view = view.into_view(state);
     let outcome = rules::engine::outcome(state);
     let document = RunDocument::of_session(state, &view, Some(&outcome));
@@ -173,14 +170,9 @@ fn refuse_lost_folder(state: &State) -> Result<(), Failure> {
         return Ok(());
     }
     let from = state.moved_from.as_ref();
-    let from = from.map_or_else(String::new, |from| {
-        format!("; the state was carried here from {}", from.display())
-    });
-    Err(environment!(
-        "the folder of the mission, {}, is not there{from}",
-        folder.display()
-    )
-    .help(
+    let from =
+        from.map_or_else(String::new, |from| format!("; the state was carried here from {}", from.display()));
+    Err(environment!("the folder of the mission, {}, is not there{from}", folder.display()).help(
         "bring the mission's folder and its workspace with the state, or start a new run with `quorum run`",
     ))
 }
@@ -283,18 +275,12 @@ fn refuse_missing_files(state: &State) -> Result<(), Failure> {
         names.push(format!("{} more", missing.len() - NAMED));
     }
     let workspace = state.plan.rules.workspace.display();
-    Err(environment!(
-        "files of accepted work are not in the workspace {workspace}: {}",
-        names.join(", ")
-    )
-    .help("restore the workspace, or do these tasks again: `quorum resume --reopen`"))
+    Err(environment!("files of accepted work are not in the workspace {workspace}: {}", names.join(", "))
+        .help("restore the workspace, or do these tasks again: `quorum resume --reopen`"))
 }
 
 fn done_task(state: &State, title: &str) -> Result<TaskId, Failure> {
-    let found = state
-        .plan
-        .task_ids()
-        .find(|id| is_same_name(state.plan.title(*id), title));
+    let found = state.plan.task_ids().find(|id| is_same_name(state.plan.title(*id), title));
     let Some(id) = found else {
         return Err(
             usage!("this run has no task '{title}'").help("`quorum status` shows the tasks of the run")
@@ -310,10 +296,7 @@ fn done_task(state: &State, title: &str) -> Result<TaskId, Failure> {
         }
         Status::Failed => Err(usage!("task '{title}' failed; only done work can be redone")
             .help("`quorum resume --retry-failed` tries failed tasks again")),
-        other => Err(usage!(
-            "task '{title}' is {}; only done work can be redone",
-            other.as_str()
-        )),
+        other => Err(usage!("task '{title}' is {}; only done work can be redone", other.as_str())),
     }
 }
 

@@ -37,11 +37,7 @@ pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
     refuse_unpriced(&state)?;
     forewarn(&state, &options, screen);
     let folder = own_state_folder(screen.output())?;
-    let id = arguments
-        .flags
-        .run_id
-        .clone()
-        .map_or_else(|| new_run_id(&folder), Ok)?;
+    let id = arguments.flags.run_id.clone().map_or_else(|| new_run_id(&folder), Ok)?;
     if !is_branch_name(id.as_str()) {
         let failure = usage!("git takes no reference with the run id '{id}'");
         return Err(failure.help("leave out `..`, and `.` or `.lock` at the end"));
@@ -76,9 +72,8 @@ pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
         observers: watchers.observers,
         reports: Some(&reports),
     };
-    let ending = launch
-        .start()
-        .map_err(|failure| reports.after_failure(&folder.run(&id), failure, screen))?;
+    let ending =
+        launch.start().map_err(|failure| reports.after_failure(&folder.run(&id), failure, screen))?;
     Ok(reports.finish(&folder.run(&id), ending, watchers.view, screen))
 }
 
@@ -88,18 +83,13 @@ fn forewarn(state: &State, options: &RunOptions, screen: &Screen) {
     {
         screen.error(&format!("note: {}\n", given.words()));
     }
-    for warning in forewarnings(state)
-        .into_iter()
-        .chain(missing_scripts(state, options))
-    {
+    for warning in forewarnings(state).into_iter().chain(missing_scripts(state, options)) {
         screen.note(&format!("warning: {warning}"));
     }
 }
 
 /// The names of interpreters that a script can follow.
-const INTERPRETERS: [&str; 9] = [
-    "sh", "bash", "dash", "zsh", "python", "python3", "node", "ruby", "perl",
-];
+const INTERPRETERS: [&str; 9] = ["sh", "bash", "dash", "zsh", "python", "python3", "node", "ruby", "perl"];
 
 /// Scripts that agents name behind an interpreter and that are not there. Only the program itself is looked for beside the
 /// mission file; what follows is for the interpreter, which starts in the workspace.
@@ -123,9 +113,7 @@ fn missing_scripts(state: &State, options: &RunOptions) -> Vec<String> {
             String::new()
         };
         let (agent, place) = (&agent.name, workspace.display());
-        Some(format!(
-            "agent '{agent}': there is no `{script}` in the workspace {place}{help}"
-        ))
+        Some(format!("agent '{agent}': there is no `{script}` in the workspace {place}{help}"))
     };
     state.plan.agents.iter().filter_map(missing).collect()
 }

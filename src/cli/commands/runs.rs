@@ -23,11 +23,7 @@ pub fn runs(arguments: &Runs, screen: &Screen) -> Result<u8, Failure> {
     let folder = state_folder(screen.output())?;
     let runs = all_runs(&folder)?;
     let skipped = arguments.last.map_or(0, |last| runs.len().saturating_sub(last));
-    let rows: Vec<RunRow> = runs
-        .into_iter()
-        .skip(skipped)
-        .map(|run| row(&folder, run))
-        .collect();
+    let rows: Vec<RunRow> = runs.into_iter().skip(skipped).map(|run| row(&folder, run)).collect();
     let runs = &rows;
     screen.show(&RunsDocument { runs, skipped });
     Ok(0)

@@ -66,11 +66,7 @@ fn names() -> Vec<PossibleValue> {
         CONFIG => PossibleValue::new(known.schema),
         name => PossibleValue::new(name).aliases(words(&known)),
     });
-    [MISSION, CONFIG, PRESET]
-        .map(PossibleValue::new)
-        .into_iter()
-        .chain(documents)
-        .collect()
+    [MISSION, CONFIG, PRESET].map(PossibleValue::new).into_iter().chain(documents).collect()
 }
 
 /// Prints a schema, or one key's documentation.
@@ -105,9 +101,7 @@ fn document(field: &FieldDoc) -> KeyDocument<'_> {
         words: field.words,
         required: field.required,
         not_built: field.not_built.as_deref(),
-        keys: keys
-            .map(|(name, description)| KeyBelow { name, description })
-            .collect(),
+        keys: keys.map(|(name, description)| KeyBelow { name, description }).collect(),
         json_schema: &field.schema,
     }
 }

@@ -38,12 +38,8 @@ pub fn show(arguments: &Show, screen: &Screen) -> Result<u8, Failure> {
     told.view.at_work = at_work(&told.left, standing);
     check_attempt(&told.history, arguments.attempt)?;
     let files = |name: &SpoolName| file_view(&run, name, &told.vouched);
-    let mut document = TaskDocument::of(
-        Tasks::of(&told.state, &told.view),
-        &told.history,
-        arguments.attempt,
-        &files,
-    );
+    let mut document =
+        TaskDocument::of(Tasks::of(&told.state, &told.view), &told.history, arguments.attempt, &files);
     document.full = arguments.full;
     screen.show(&document);
     Ok(0)

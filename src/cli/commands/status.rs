@@ -57,11 +57,8 @@ pub fn status(arguments: &StatusArgs, screen: &Screen) -> Result<u8, Failure> {
         return Ok(0);
     }
     // A session that was waited for has vouched for its end since.
-    let origin = if arguments.watch {
-        crate::runtime::origin(&run, operator_key().as_ref())
-    } else {
-        vouched.origin
-    };
+    let origin =
+        if arguments.watch { crate::runtime::origin(&run, operator_key().as_ref()) } else { vouched.origin };
     arguments.trust.holds(&run, origin)?;
     Ok(exit_code(&recovered))
 }
@@ -126,11 +123,7 @@ fn show(folder: &StateFolder, run: &RunFolder, screen: &Screen, again: bool) -> 
     } else {
         let lines = if again { lines_of_stdout() } else { None };
         let text = table::status_within(&document, Timestamp::now(), &screen.out(), lines);
-        screen.drawn(if again {
-            text.map(|text| table::frame(&text, &screen.out()))
-        } else {
-            text
-        });
+        screen.drawn(if again { text.map(|text| table::frame(&text, &screen.out())) } else { text });
     }
     Ok(recovered)
 }

@@ -70,14 +70,7 @@ pub fn validate(arguments: &Validate, matches: &ArgMatches, screen: &Screen) -> 
         for warning in &warnings {
             screen.aside(&format!("warning: {warning}"));
         }
-        let file = SeenFile {
-            path,
-            report,
-            protected,
-            calls,
-            warnings,
-            tasks,
-        };
+        let file = SeenFile { path, report, protected, calls, warnings, tasks };
         screen.page(&file.row());
         seen.push(file);
     }
@@ -108,18 +101,14 @@ fn protected_files(state: &State, options: &RunOptions, path: &Path) -> Vec<Prot
     let is_mission = |file: &Path| std::fs::canonicalize(path).is_ok_and(|mission| mission == file);
     scripts
         .filter(|(file, _)| !is_mission(file))
-        .map(|(file, command)| ProtectedFile {
-            path: shown(&file),
-            command,
-        })
+        .map(|(file, command)| ProtectedFile { path: shown(&file), command })
         .collect()
 }
 
 /// A command that judges by what other files say: which ones, nobody can tell from its words.
 fn unseen(state: &State) -> Option<String> {
-    let commands = named_by_judging(&state.plan, state.plan.selected_ids(), &judging_agents(state))
-        .paths
-        .into_values();
+    let commands =
+        named_by_judging(&state.plan, state.plan.selected_ids(), &judging_agents(state)).paths.into_values();
     let calls = |command: &String| {
         let mut words = command.split_whitespace();
         words.any(|word| ["make", "npm", "npx", "yarn", "pnpm", "just"].contains(&word))

@@ -52,11 +52,7 @@ struct LookRow<'a> {
 
 /// The names of what comes before a task.
 fn before(plan: &Plan, id: TaskId) -> Vec<&str> {
-    let gates = plan
-        .gates_before
-        .of(id)
-        .iter()
-        .map(|gate| &*plan.gate(*gate).name);
+    let gates = plan.gates_before.of(id).iter().map(|gate| &*plan.gate(*gate).name);
     let holds = plan.barriers_before.of(id).iter();
     let holds = holds.map(|hold| &*plan.barrier(*hold).name);
     let tasks = plan.titles(plan.dependencies.of(id)).into_iter();
@@ -72,11 +68,7 @@ pub fn first_looked_at(plan: &Plan) -> Vec<TaskId> {
 impl<'a> BaselineDocument<'a> {
     /// Makes the document of what was seen of the tasks of a plan.
     pub fn of(plan: &'a Plan, seen: &'a State) -> Self {
-        let mut document = Self {
-            mission: &plan.name,
-            tasks: Vec::new(),
-            class: OutcomeClass::Ok,
-        };
+        let mut document = Self { mission: &plan.name, tasks: Vec::new(), class: OutcomeClass::Ok };
         for id in plan.selected_ids() {
             let (items, not_before) = (items(plan.task(id)), before(plan, id));
             if not_before.is_empty() && is_wanted(plan, id) {

@@ -204,22 +204,9 @@ impl CalibrationDocument {
             items: set.items.len(),
             groups: groups.len(),
             dimensions: set.dimensions.iter().map(|d| d.name.clone()).collect(),
-            judges: evaluation
-                .entries
-                .iter()
-                .filter(|e| !is_panel(e))
-                .map(|e| row(set, e))
-                .collect(),
-            panels: evaluation
-                .entries
-                .iter()
-                .filter(is_panel)
-                .map(|e| row(set, e))
-                .collect(),
-            suggestion: evaluation
-                .suggestion
-                .as_ref()
-                .and_then(|s| suggested(set, evaluation, s)),
+            judges: evaluation.entries.iter().filter(|e| !is_panel(e)).map(|e| row(set, e)).collect(),
+            panels: evaluation.entries.iter().filter(is_panel).map(|e| row(set, e)).collect(),
+            suggestion: evaluation.suggestion.as_ref().and_then(|s| suggested(set, evaluation, s)),
             notes,
         });
     }
@@ -229,16 +216,9 @@ fn row(set: &LabelSet, entry: &EvaluatedJudge) -> Row {
     let seats: Vec<String> = entry.seats.iter().map(|seat| set.judges[*seat].clone()).collect();
     let replies = entry.replies;
     let all = replies.read + replies.recorded + replies.unread;
-    let per_dimension = set
-        .dimensions
-        .iter()
-        .zip(&entry.dimensions)
-        .filter_map(|(dimension, measures)| {
-            Some(OfDimension {
-                dimension: dimension.name.clone(),
-                measures: (*measures)?,
-            })
-        });
+    let per_dimension = set.dimensions.iter().zip(&entry.dimensions).filter_map(|(dimension, measures)| {
+        Some(OfDimension { dimension: dimension.name.clone(), measures: (*measures)? })
+    });
     Row {
         judge: entry.rule.is_none().then(|| seats[0].clone()),
         consensus: entry.rule,

@@ -113,11 +113,7 @@ impl Counts {
     /// `4 of 8 done, 2 failed, 1 under way, 1 pending, 1 waiting, 2 reworked`: what is none is left out.
     pub(crate) fn words(&self) -> String {
         let left = self.not_taken as usize;
-        let running = if self.is_interrupted {
-            "interrupted"
-        } else {
-            "under way"
-        };
+        let running = if self.is_interrupted { "interrupted" } else { "under way" };
         let mut text = format!("{} of {} done", self.done, self.total - left);
         for (number, what) in [
             (self.failed.saturating_sub(self.skipped) as usize, "failed"),
@@ -152,8 +148,7 @@ fn not_selected(state: &State) -> usize {
         return 0;
     }
     let ids = state.plan.task_ids();
-    ids.filter(|id| state.plan.task(*id).part == Part::NotSelected)
-        .count()
+    ids.filter(|id| state.plan.task(*id).part == Part::NotSelected).count()
 }
 
 /// Tasks that failed only because a dependency did.
@@ -172,9 +167,7 @@ fn regressed(state: &State) -> u32 {
     if state.audit.number == 0 {
         return 0;
     }
-    count(state, |task| {
-        task.course.regressions > 0 || has_failed_by(task, FailureMode::Regressed)
-    })
+    count(state, |task| task.course.regressions > 0 || has_failed_by(task, FailureMode::Regressed))
 }
 
 fn has_failed_by(task: &TaskState, mode: FailureMode) -> bool {

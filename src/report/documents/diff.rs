@@ -54,12 +54,7 @@ impl<'a> DiffRow<'a> {
 
     /// The size of the difference in words, and where the commit lies if it was not merged.
     pub fn words(&self) -> String {
-        let Self {
-            files,
-            insertions,
-            deletions,
-            ..
-        } = self;
+        let Self { files, insertions, deletions, .. } = self;
         let size = match files {
             0 => return "changed nothing".to_owned(),
             1 => format!("changed 1 file, +{insertions} -{deletions}"),
@@ -76,11 +71,7 @@ impl<'a> DiffRow<'a> {
     pub fn named(&self) -> Vec<String> {
         let more = (self.files as usize).saturating_sub(self.paths.len());
         let more = (more > 0).then(|| format!("and {more} more"));
-        self.paths
-            .iter()
-            .map(|path| (*path).to_owned())
-            .chain(more)
-            .collect()
+        self.paths.iter().map(|path| (*path).to_owned()).chain(more).collect()
     }
 }
 

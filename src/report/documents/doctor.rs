@@ -48,12 +48,7 @@ pub struct HealthCheck {
 impl HealthCheck {
     /// A check that has been made.
     pub fn new(name: impl Into<String>, verdict: CheckOutcome, message: impl Into<String>) -> Self {
-        Self {
-            name: name.into(),
-            verdict,
-            message: message.into(),
-            details: Map::new(),
-        }
+        Self { name: name.into(), verdict, message: message.into(), details: Map::new() }
     }
 
     /// Adds a value for scripts under `key`.

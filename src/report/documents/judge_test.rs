@@ -73,19 +73,12 @@ pub struct KindRow {
 impl KindRow {
     /// One that nothing has come of.
     pub fn of(kind: &'static str) -> Self {
-        Self {
-            kind,
-            ..Self::default()
-        }
+        Self { kind, ..Self::default() }
     }
 
     /// One that does not fit the agent.
     pub fn not_possible(kind: &'static str, why: &str) -> Self {
-        Self {
-            state: Answered::NotPossible,
-            why: Some(why.to_owned()),
-            ..Self::of(kind)
-        }
+        Self { state: Answered::NotPossible, why: Some(why.to_owned()), ..Self::of(kind) }
     }
 
     /// Takes in an event of its task.
@@ -121,14 +114,9 @@ impl KindRow {
                 let said = report.findings.first();
                 self.why = said.map(|finding| finding.description.clone());
             }
-            Event::Task(
-                _,
-                TaskEvent::Transition {
-                    to: Status::Failed,
-                    reason,
-                    ..
-                },
-            ) if self.state == Answered::NotAsked => {
+            Event::Task(_, TaskEvent::Transition { to: Status::Failed, reason, .. })
+                if self.state == Answered::NotAsked =>
+            {
                 self.why.clone_from(reason);
             }
             _ => {}
@@ -166,11 +154,6 @@ impl<'a> JudgeTestDocument<'a> {
         } else {
             OutcomeClass::Ok
         };
-        Self {
-            agent,
-            outcome: class.as_str(),
-            exit_code: class.exit_code(),
-            kinds,
-        }
+        Self { agent, outcome: class.as_str(), exit_code: class.exit_code(), kinds }
     }
 }

@@ -43,9 +43,7 @@ impl ProofRow {
             said.filter(|before| *before == result).count()
         };
         let task = state.task(id);
-        let proven = items
-            .iter()
-            .filter(|item| state.weighed(id, task, item).is_proven_by_new_tests());
+        let proven = items.iter().filter(|item| state.weighed(id, task, item).is_proven_by_new_tests());
         let proven_by_new_tests = proven.count();
         let all = [BeforeWork::Red, BeforeWork::Green, BeforeWork::Unknown];
         let [red, green, unknown] = all.map(count);
@@ -64,13 +62,7 @@ impl ProofRow {
             Some(why) => format!("{before}; {why}"),
             None => before,
         };
-        Some(Self {
-            red,
-            green,
-            unknown,
-            proven_by_new_tests,
-            words,
-        })
+        Some(Self { red, green, unknown, proven_by_new_tests, words })
     }
 }
 

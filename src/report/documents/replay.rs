@@ -51,21 +51,14 @@ struct Counts {
     other_rules: usize,
 }
 
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "the signature of skip_serializing_if"
-)]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature of skip_serializing_if")]
 fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
 /// The outcome of a replay: a verdict that cannot be derived again, by whatever rules, cannot be trusted.
 pub fn class(replay: &Replay) -> OutcomeClass {
-    if replay.is_equal() {
-        OutcomeClass::Ok
-    } else {
-        OutcomeClass::Indeterminate
-    }
+    if replay.is_equal() { OutcomeClass::Ok } else { OutcomeClass::Indeterminate }
 }
 
 /// The document of a replay.

@@ -72,10 +72,7 @@ impl<'a> ReviewDocument<'a> {
 
     /// Makes the document of work that nobody can judge.
     pub fn without_verdict(subject: &'a str, class: OutcomeClass, findings: &'a [Finding]) -> Self {
-        Self {
-            findings,
-            ..Self::new(subject, "llm", class)
-        }
+        Self { findings, ..Self::new(subject, "llm", class) }
     }
 
     /// Makes the document from a run that judged this work and did nothing else.

@@ -85,11 +85,7 @@ impl<'a> ReviewRow<'a> {
 
     /// A person decides without scores.
     fn of_person(name: &'a str) -> Self {
-        Self {
-            stage: Stage::Judge.as_str(),
-            reviewer: name,
-            ..Self::default()
-        }
+        Self { stage: Stage::Judge.as_str(), reviewer: name, ..Self::default() }
     }
 
     /// The review of a grader, with each criterion.
@@ -99,9 +95,7 @@ impl<'a> ReviewRow<'a> {
         report: &'a StageReport,
         asked: Option<&'a (AgentId, Option<Box<str>>)>,
     ) -> Self {
-        let judge = asked
-            .map(|(judge, _)| *judge)
-            .or_else(|| state.plan.task(id).verification()?.grader);
+        let judge = asked.map(|(judge, _)| *judge).or_else(|| state.plan.task(id).verification()?.grader);
         Self {
             stage: report.stage.as_str(),
             reviewer: judge.map_or(HEURISTIC, |judge| state.plan.agent_name(judge)),

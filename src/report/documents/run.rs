@@ -284,9 +284,7 @@ impl<'a> RunDocument<'a> {
     pub(crate) fn not_reviewed(&self) -> Option<String> {
         let off = self.reviews_off.as_ref()?.first();
         let off = off.map_or_else(|| "reviews are switched off".to_owned(), |off| off.words());
-        Some(format!(
-            "NOTHING WAS REVIEWED: {off}, agents' work was taken as it came"
-        ))
+        Some(format!("NOTHING WAS REVIEWED: {off}, agents' work was taken as it came"))
     }
 
     /// The waits that a person can answer: checkpoints, then tasks in their order.

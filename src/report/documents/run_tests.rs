@@ -67,10 +67,7 @@ fn every_object_has_the_contracts_fields_in_the_contracts_order() {
     for part in ["attempts", "dimensions", "reviews"] {
         assert_eq!(keys(&reviewed[part][0]), keys(&example[part][0]), "{part}");
     }
-    assert_eq!(
-        keys(&reviewed["reviews"][0]["dimensions"][0]),
-        keys(&example["reviews"][0]["dimensions"][0])
-    );
+    assert_eq!(keys(&reviewed["reviews"][0]["dimensions"][0]), keys(&example["reviews"][0]["dimensions"][0]));
     assert_eq!(keys(&failed["failure"]), keys(&example["failure"]));
     assert_eq!(keys(&waiting["waiting"]), keys(&example["waiting"]));
     assert!(keys(&reviewed["usage"]).contains(&"requests"));
@@ -101,10 +98,7 @@ fn a_document_says_nothing_before_there_is_something() {
     scene.stopped(rules::engine::StopCause::Interrupted);
     let stopped = document(&scene, false);
     assert_eq!(stopped["state"], "suspended");
-    assert_eq!(
-        (&stopped["outcome"], &stopped["exitCode"]),
-        (&json!("interrupted"), &json!(130))
-    );
+    assert_eq!((&stopped["outcome"], &stopped["exitCode"]), (&json!("interrupted"), &json!(130)));
 }
 
 #[test]
@@ -113,20 +107,11 @@ fn the_mission_score_passes_or_fails_only_at_the_end() {
     mission.plan.rules.quality_threshold = Some(Points::whole(90));
     let mut scene = Scene::start(mission);
     scene.works(0);
-    assert_eq!(
-        document(&scene, true)["missionScore"],
-        json!({"points": null, "bar": 90.0, "passed": null})
-    );
+    assert_eq!(document(&scene, true)["missionScore"], json!({"points": null, "bar": 90.0, "passed": null}));
     scene.evaluated(0, 84, "good");
     let ended = document(&scene, false);
-    assert_eq!(
-        ended["missionScore"],
-        json!({"points": 84.0, "bar": 90.0, "passed": false})
-    );
-    assert_eq!(
-        (&ended["state"], &ended["outcome"]),
-        (&json!("ended"), &json!("below_threshold"))
-    );
+    assert_eq!(ended["missionScore"], json!({"points": 84.0, "bar": 90.0, "passed": false}));
+    assert_eq!((&ended["state"], &ended["outcome"]), (&json!("ended"), &json!("below_threshold")));
 }
 
 #[test]
@@ -141,10 +126,7 @@ fn a_bar_is_shown_only_where_a_score_decides() {
         .unreviewed();
     let bars = |document: Value| {
         let tasks = document["tasks"].as_array().unwrap().clone();
-        tasks
-            .iter()
-            .map(|task| (task["bar"].clone(), task["barOrigin"].clone()))
-            .collect::<Vec<_>>()
+        tasks.iter().map(|task| (task["bar"].clone(), task["barOrigin"].clone())).collect::<Vec<_>>()
     };
     let off = {
         let mut mission = Mission::new("m").task("evaluated", &[]);
@@ -166,9 +148,7 @@ fn a_bar_is_shown_only_where_a_score_decides() {
 
 #[test]
 fn ten_thousand_tasks_are_written_row_by_row() {
-    let mission = (0..10_000).fold(Mission::new("m"), |mission, n| {
-        mission.task(&format!("task {n}"), &[])
-    });
+    let mission = (0..10_000).fold(Mission::new("m"), |mission, n| mission.task(&format!("task {n}"), &[]));
     let scene = Scene::start(mission);
     assert_eq!(document(&scene, true)["tasks"].as_array().unwrap().len(), 10_000);
 }

@@ -95,10 +95,7 @@ fn kind<T: JsonSchema>(printed_by: &'static str) -> DocumentKind {
 
 /// A document of a struct that several have.
 fn named<T: JsonSchema>(schema: &'static str, printed_by: &'static str) -> DocumentKind {
-    DocumentKind {
-        schema,
-        ..kind::<T>(printed_by)
-    }
+    DocumentKind { schema, ..kind::<T>(printed_by) }
 }
 
 impl DocumentKind {
@@ -192,16 +189,10 @@ impl DocumentKind {
     /// The fields below a path, each with what it is; nothing where there is none.
     pub fn fields(&self, path: &str) -> Vec<(String, String)> {
         let whole = self.json_schema();
-        let found = if path.is_empty() {
-            Ok(whole.clone())
-        } else {
-            self.field(path)
-        };
+        let found = if path.is_empty() { Ok(whole.clone()) } else { self.field(path) };
         let fields = found.iter().flat_map(|found| fields_below(&whole, found));
         let says = |field: &Value| field["description"].as_str().unwrap_or_default().to_owned();
-        fields
-            .map(|(name, field)| (name.to_owned(), says(field)))
-            .collect()
+        fields.map(|(name, field)| (name.to_owned(), says(field))).collect()
     }
 }
 
@@ -212,8 +203,7 @@ fn fields_below<'s>(whole: &'s Value, schema: &'s Value) -> Vec<(&'s str, &'s Va
     let own = own.map(|(name, field)| (name.as_str(), field));
     let others = schema["anyOf"].as_array().into_iter().flatten();
     let others = others.chain(definition).chain(schema.get("items"));
-    own.chain(others.flat_map(|other| fields_below(whole, other)))
-        .collect()
+    own.chain(others.flat_map(|other| fields_below(whole, other))).collect()
 }
 
 /// The name of the definition that stands for a schema.

@@ -255,17 +255,13 @@ impl<'a> TaskRow<'a> {
             bar,
             bar_origin: bar.map(|bar| bar.origin),
             attempts: seen.attempts.iter().map(AttemptRow::of).collect(),
-            dimensions: dimensions
-                .map(|score| DimensionRow::of(state, id, score))
-                .collect(),
+            dimensions: dimensions.map(|score| DimensionRow::of(state, id, score)).collect(),
             reviews: ReviewRow::all(state, view, id),
             findings: FindingRow::all(state, view, id),
             failure: seen.failure.as_deref().map(FailureRow::of),
             waiting: Wait::of_task(state, view, id).map(WaitingRow::of),
             added: AddedRow::of(state, id),
-            superseded_by: task
-                .is_superseded()
-                .then(|| &*state.plan.task(state.effective_task(id)).title),
+            superseded_by: task.is_superseded().then(|| &*state.plan.task(state.effective_task(id)).title),
             delegated_by: plan.delegated_by.map(|id| state.plan.agent_name(id)),
             depends_on: state.plan.titles(state.plan.dependencies.of(id)),
             blocked_by: blocked_by(state, id),
@@ -280,10 +276,7 @@ impl<'a> TaskRow<'a> {
                 .not_taken
                 .then(|| state.left_out_by(id))
                 .flatten()
-                .map(|(by, edge)| LeftOutRow {
-                    task: state.plan.title(by),
-                    edge: edge.as_str(),
-                }),
+                .map(|(by, edge)| LeftOutRow { task: state.plan.title(by), edge: edge.as_str() }),
             shows_nothing: shows_nothing(state, id),
             nothing_to_do: nothing_to_do(task),
             is_of_unknown_baseline: task.attempt.has(Mark::BaselineUnknown),
@@ -476,11 +469,6 @@ pub(crate) struct WaitingRow<'a> {
 
 impl<'a> WaitingRow<'a> {
     fn of(wait: Wait<'a>) -> Self {
-        Self {
-            reason: wait.reason,
-            since: wait.since,
-            id: wait.id,
-            message: wait.message,
-        }
+        Self { reason: wait.reason, since: wait.since, id: wait.id, message: wait.message }
     }
 }

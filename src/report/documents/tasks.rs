@@ -48,8 +48,7 @@ impl<'a> Tasks<'a> {
     /// The tasks of one rank, in file order.
     pub fn of_rank(self, wanted: Rank) -> Vec<TaskId> {
         let ids = self.ids();
-        ids.filter(|id| rank(self.state, self.view, *id) == wanted)
-            .collect()
+        ids.filter(|id| rank(self.state, self.view, *id) == wanted).collect()
     }
 
     /// The first task that failed and that nobody cancelled.
@@ -88,9 +87,7 @@ impl<'a> Tasks<'a> {
     /// Whether work that nobody judged was to be judged: `review: none` is a decision and no warning.
     pub fn lacks_reviews(self) -> bool {
         let unreviewed = self.of_rank(Rank::Unreviewed);
-        unreviewed
-            .into_iter()
-            .any(|id| self.state.plan.task(id).review != Review::None)
+        unreviewed.into_iter().any(|id| self.state.plan.task(id).review != Review::None)
     }
 
     /// Each task with its rank, the worst first; in file order where nothing tells them apart.
@@ -106,9 +103,8 @@ impl<'a> Tasks<'a> {
     /// The scores that count, the lowest first.
     pub fn scores(self) -> Vec<(Points, TaskId)> {
         let counts = self.ids().filter(|id| !self.state.task(*id).is_superseded());
-        let mut scored: Vec<_> = counts
-            .filter_map(|id| Some((self.state.task(id).attempt.points?, id)))
-            .collect();
+        let mut scored: Vec<_> =
+            counts.filter_map(|id| Some((self.state.task(id).attempt.points?, id))).collect();
         scored.sort_unstable();
         scored
     }
@@ -172,10 +168,7 @@ impl<'a> Tasks<'a> {
     /// The findings of accepted work.
     pub fn accepted(self) -> Accepted<'a> {
         let (state, view) = (self.state, self.view);
-        let mut accepted = Accepted {
-            counts: SeverityCounts::default(),
-            severe: Vec::new(),
-        };
+        let mut accepted = Accepted { counts: SeverityCounts::default(), severe: Vec::new() };
         let done = self.ids().filter(|id| state.task(*id).status() == Status::Done);
         for (id, found) in done.flat_map(|id| view.task(id).found().iter().map(move |found| (id, found))) {
             // What is for the record says how the verdict came about, not what is wrong with the work.

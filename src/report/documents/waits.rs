@@ -126,22 +126,14 @@ impl<'a> Wait<'a> {
             }),
             id,
             expires: waiting.expires,
-            behind: if is_asked {
-                behind(state, run, of)
-            } else {
-                Default::default()
-            },
+            behind: if is_asked { behind(state, run, of) } else { Default::default() },
             ..Self::new(waiting.reason.as_str(), message, waiting.since)
         };
         Some(match of {
             HoldOwner::Task(task) => wait.of(state, task),
             HoldOwner::Barrier(barrier) => {
                 let name = Some(&*state.plan.barrier(barrier).name);
-                Self {
-                    checkpoint: name.filter(|_| is_asked),
-                    delay: name.filter(|_| !is_asked),
-                    ..wait
-                }
+                Self { checkpoint: name.filter(|_| is_asked), delay: name.filter(|_| !is_asked), ..wait }
             }
         })
     }
@@ -150,10 +142,8 @@ impl<'a> Wait<'a> {
     fn for_window(state: &'a State, task: TaskId) -> Option<Self> {
         let deferral = state.task(task).deferral.as_deref()?;
         let wait = Self::new("window", &deferral.message, deferral.since);
-        (deferral.why == DeferralReason::Window).then(|| Self {
-            expires: deferral.moment(),
-            ..wait.of(state, task)
-        })
+        (deferral.why == DeferralReason::Window)
+            .then(|| Self { expires: deferral.moment(), ..wait.of(state, task) })
     }
 
     /// The wait of a task for a person, or for a limit to reset; `None` where the task does not wait.
@@ -178,22 +168,13 @@ fn behind(state: &State, run: &RunId, of: HoldOwner) -> Vec<String> {
         let task = state.task(id);
         let flag = task.flag().map(|flag| flag.as_str().to_owned());
         let symbols = Style::default().symbols();
-        let score = task
-            .attempt
-            .points
-            .map(|points| against_bar(points, plan.bar(id), symbols));
+        let score = task.attempt.points.map(|points| against_bar(points, plan.bar(id), symbols));
         let size = DiffRow::of(state, Some(run), id).map(|diff| diff.words());
         let known: Vec<String> = [flag, score, size].into_iter().flatten().collect();
-        Some(known.join(", "))
-            .filter(|known| !known.is_empty())
-            .map(|known| (plan.title(id), known))
+        Some(known.join(", ")).filter(|known| !known.is_empty()).map(|known| (plan.title(id), known))
     };
-    let gate = |id: GateId| {
-        (
-            &*plan.gate(id).name,
-            format!("gate {}", gate_view(state, id).standing.as_str()),
-        )
-    };
+    let gate =
+        |id: GateId| (&*plan.gate(id).name, format!("gate {}", gate_view(state, id).standing.as_str()));
     let tasks = own.into_iter().chain(before.iter().copied()).filter_map(task);
     let rows = tasks.chain(gates.into_iter().map(gate));
     rows.map(|(name, known)| format!("{name}: {known}")).collect()
@@ -201,9 +182,7 @@ fn behind(state: &State, run: &RunId, of: HoldOwner) -> Vec<String> {
 
 /// All that waits for a person: checkpoints, then tasks in their order.
 pub fn asked<'a>(state: &'a State, view: &'a RunView) -> impl Iterator<Item = Wait<'a>> {
-    let checkpoints = state
-        .checkpoints_that_wait()
-        .filter_map(|id| Wait::for_hold(state, view, id.into()));
+    let checkpoints = state.checkpoints_that_wait().filter_map(|id| Wait::for_hold(state, view, id.into()));
     let tasks = state.plan.task_ids();
     checkpoints.chain(tasks.filter_map(|id| Wait::for_hold(state, view, id.into())))
 }
@@ -279,9 +258,7 @@ impl<'a> HoldRow<'a> {
             name: &plan.name,
             state: hold_state(state, id, plan),
             message: plan.message.as_deref(),
-            since: held
-                .and(view.barriers.get(&id))
-                .map(|waiting| waiting.since.to_rfc3339()),
+            since: held.and(view.barriers.get(&id)).map(|waiting| waiting.since.to_rfc3339()),
             duration_ms: match plan.kind {
                 BarrierKind::Checkpoint => None,
                 BarrierKind::Delay(duration) => Some(duration.0),
@@ -328,11 +305,7 @@ pub struct RequestRow<'a> {
 /// The requests that operators have not answered, the oldest first.
 pub fn requests<'a>(state: &'a State, view: &'a RunView) -> impl Iterator<Item = RequestRow<'a>> {
     view.requests.iter().filter_map(|request| {
-        let id = RequestId {
-            run: view.run_id.as_ref()?,
-            task: request.task,
-            attempt: request.attempt,
-        };
+        let id = RequestId { run: view.run_id.as_ref()?, task: request.task, attempt: request.attempt };
         if state.task(request.task).attempt.below_bar != BelowBar::Told {
             return None;
         }

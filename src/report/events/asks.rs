@@ -32,12 +32,7 @@ impl EventExpander {
     /// The payload of an event about a call to an agent.
     pub fn ask_details(&self, id: AskId, of: &AskEvent) -> Payload {
         match of {
-            AskEvent::Requested {
-                purpose,
-                agent,
-                strict,
-                not_before,
-            } => {
+            AskEvent::Requested { purpose, agent, strict, not_before } => {
                 // The round of a seat is in its place.
                 let round = purpose.round().filter(|_| purpose.seat().is_none());
                 let strict = strict.as_ref().filter(|_| purpose.seat().is_some());
@@ -49,26 +44,11 @@ impl EventExpander {
                     "notBefore": not_before.map(Timestamp::to_rfc3339),
                 )
             }
-            AskEvent::Replied(AskReply {
-                purpose,
-                agent,
-                reply,
-                answer,
-                ..
-            }) => {
+            AskEvent::Replied(AskReply { purpose, agent, reply, answer, .. }) => {
                 let payload = self.ask(id, *purpose, *agent).extend(self.told(reply));
                 self.answered(payload, answer)
             }
-            AskEvent::Failed {
-                purpose,
-                agent,
-                gave_up,
-                class,
-                message,
-                used,
-                until,
-                ..
-            } => {
+            AskEvent::Failed { purpose, agent, gave_up, class, message, used, until, .. } => {
                 let payload = self.ask(id, *purpose, *agent).failure(*class, Some(message));
                 let payload = payload!(payload; "until": until.map(Timestamp::to_rfc3339));
                 payload!(payload.extend(self.told(used)); "final": gave_up)

@@ -62,57 +62,51 @@ impl EventExpander {
         let plan = Arc::clone(&self.plan);
         // What is told of a turn behind the step that its task takes, and behind the dead letters of its tools.
         let mut brought = Vec::new();
-        (seq..)
-            .zip(events)
-            .enumerate()
-            .flat_map(move |(index, (seq, event))| {
-                self.view.apply(&plan, seq, at, event);
-                if let Event::Run(RunEvent::Started(started)) = event {
-                    self.run_id = Arc::from(started.run_id.as_str());
+        (seq..).zip(events).enumerate().flat_map(move |(index, (seq, event))| {
+            self.view.apply(&plan, seq, at, event);
+            if let Event::Run(RunEvent::Started(started)) = event {
+                self.run_id = Arc::from(started.run_id.as_str());
+            }
+            let run_id = self.run_id.clone();
+            let mut named = Vec::from_iter(self.ledgers.before(&plan, event));
+            named.extend(self.name(event, &events[index + 1..]));
+            named.extend(self.dropped_by(event));
+            named.extend(self.hold_events(event));
+            named.extend(self.ledgers.after(&plan, event));
+            if let Event::Turn(turn, of) = event {
+                brought = self.turn_brings(*turn, of);
+            }
+            let waits = match events.get(index + 1) {
+                Some(Event::Task(_, TaskEvent::Transition { .. })) => {
+                    matches!(event, Event::Turn(_, TurnEvent::Started(_)))
                 }
-                let run_id = self.run_id.clone();
-                let mut named = Vec::from_iter(self.ledgers.before(&plan, event));
-                named.extend(self.name(event, &events[index + 1..]));
-                named.extend(self.dropped_by(event));
-                named.extend(self.hold_events(event));
-                named.extend(self.ledgers.after(&plan, event));
-                if let Event::Turn(turn, of) = event {
-                    brought = self.turn_brings(*turn, of);
+                Some(Event::Notice(next)) => matches!(**next, NoticeEvent::Died(_)),
+                _ => false,
+            };
+            if !waits {
+                named.append(&mut brought);
+            }
+            let (all, added) = match event {
+                Event::Run(RunEvent::Started(_)) => (Some(plan.every_task_id()), Vec::new()),
+                Event::Run(RunEvent::MissionChanged(change)) => (None, change.added.clone()),
+                Event::Run(RunEvent::TasksAdded(addition)) => {
+                    (None, addition.tasks.iter().map(|task| task.id).collect())
                 }
-                let waits = match events.get(index + 1) {
-                    Some(Event::Task(_, TaskEvent::Transition { .. })) => {
-                        matches!(event, Event::Turn(_, TurnEvent::Started(_)))
-                    }
-                    Some(Event::Notice(next)) => matches!(**next, NoticeEvent::Died(_)),
-                    _ => false,
-                };
-                if !waits {
-                    named.append(&mut brought);
-                }
-                let (all, added) = match event {
-                    Event::Run(RunEvent::Started(_)) => (Some(plan.every_task_id()), Vec::new()),
-                    Event::Run(RunEvent::MissionChanged(change)) => (None, change.added.clone()),
-                    Event::Run(RunEvent::TasksAdded(addition)) => {
-                        (None, addition.tasks.iter().map(|task| task.id).collect())
-                    }
-                    _ => (None, Vec::new()),
-                };
-                let created_by = Arc::clone(&plan);
-                let created = all.into_iter().flatten().chain(added).filter_map(move |id| {
-                    let is_taken = created_by.task(id).part == Part::Selected;
-                    is_taken.then(|| ("task:created", created_task(&created_by, id)))
-                });
-                named
-                    .into_iter()
-                    .chain(created)
-                    .map(move |(name, payload)| PublicEvent {
-                        seq,
-                        at,
-                        run_id: run_id.clone(),
-                        name,
-                        payload: payload.0,
-                    })
+                _ => (None, Vec::new()),
+            };
+            let created_by = Arc::clone(&plan);
+            let created = all.into_iter().flatten().chain(added).filter_map(move |id| {
+                let is_taken = created_by.task(id).part == Part::Selected;
+                is_taken.then(|| ("task:created", created_task(&created_by, id)))
+            });
+            named.into_iter().chain(created).map(move |(name, payload)| PublicEvent {
+                seq,
+                at,
+                run_id: run_id.clone(),
+                name,
+                payload: payload.0,
             })
+        })
     }
 
     /// Goes on with the plan that an event leads to.

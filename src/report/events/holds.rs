@@ -28,10 +28,7 @@ struct OpenHold {
     number: Option<u32>,
 }
 
-const WINDOW: OpenHold = OpenHold {
-    reason: "window",
-    number: None,
-};
+const WINDOW: OpenHold = OpenHold { reason: "window", number: None };
 
 impl OpenHolds {
     /// Opens a hold of the task; `true` if it was not open before.
@@ -53,10 +50,7 @@ impl EventExpander {
     pub fn hold_events(&mut self, event: &Event) -> Vec<NamedPayload> {
         match event {
             Event::Hold(of, opened @ HoldEvent::Opened { number, reason, .. }) => {
-                let hold = OpenHold {
-                    reason: reason.as_str(),
-                    number: Some(*number),
-                };
+                let hold = OpenHold { reason: reason.as_str(), number: Some(*number) };
                 // Checkpoints and delays are the plan's.
                 let is_new = of.task().is_none_or(|task| self.holds.open(task, hold));
                 let opened = is_new.then(|| ("hold:opened", self.hold_payload(*of, opened)));
@@ -76,12 +70,9 @@ impl EventExpander {
                 let limit = self.closed(*task, &limit, "withdrawn");
                 closed.into_iter().map(by_whom).chain(limit).collect()
             }
-            Event::Task(
-                task,
-                TaskEvent::Deferred {
-                    until: Some(deferral),
-                },
-            ) if deferral.why == DeferralReason::Window => {
+            Event::Task(task, TaskEvent::Deferred { until: Some(deferral) })
+                if deferral.why == DeferralReason::Window =>
+            {
                 let payload = payload!(self.task(*task);
                     "reason": WINDOW.reason,
                     "message": deferral.message,
@@ -158,15 +149,7 @@ impl EventExpander {
 
     fn approval_payload(&self, task: TaskId, event: &HoldEvent) -> Payload {
         match event {
-            HoldEvent::Opened {
-                number,
-                reason,
-                cause,
-                stage,
-                message,
-                gate,
-                expires,
-            } => {
+            HoldEvent::Opened { number, reason, cause, stage, message, gate, expires } => {
                 let step = stage.filter(|_| *cause != Some(Cause::Exhausted));
                 let step = step.and_then(StageKey::step);
                 payload!(self.approval_of(task, *number);
@@ -180,23 +163,15 @@ impl EventExpander {
                     "expires": expires.map(Timestamp::to_rfc3339),
                 )
             }
-            HoldEvent::Undecided {
-                number,
-                message,
-                again,
-                ..
-            } => payload!(self.approval_of(task, *number);
+            HoldEvent::Undecided { number, message, again, .. } => payload!(self.approval_of(task, *number);
                 "decision": "undecided",
                 "reason": message,
                 "again": again.map(Timestamp::to_rfc3339),
             ),
             HoldEvent::TimedOut { number } => payload!(self.approval_of(task, *number); "action": "wait"),
-            HoldEvent::Closed {
-                number,
-                resolution,
-                by,
-                ..
-            } => payload!(self.approval_of(task, *number); "status": resolution, "resolvedBy": by),
+            HoldEvent::Closed { number, resolution, by, .. } => {
+                payload!(self.approval_of(task, *number); "status": resolution, "resolvedBy": by)
+            }
         }
     }
 

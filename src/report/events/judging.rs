@@ -22,16 +22,9 @@ impl EventExpander {
     pub fn audit_details(&self, event: &Event) -> Payload {
         match event {
             Event::Run(RunEvent::WorkRequested(RunWork::Audit { number })) => payload!(number),
-            Event::Run(RunEvent::AuditFinished {
-                number,
-                checked,
-                files,
-                record,
-                ..
-            }) => {
-                let changed = files
-                    .iter()
-                    .map(|(id, files)| payload!(self.task(*id); "files": self.each(files)));
+            Event::Run(RunEvent::AuditFinished { number, checked, files, record, .. }) => {
+                let changed =
+                    files.iter().map(|(id, files)| payload!(self.task(*id); "files": self.each(files)));
                 payload!(
                     number,
                     "checked": self.plan.titles(checked),
@@ -198,8 +191,7 @@ pub fn flag_in(rest: &[Event], accepted: TaskId) -> QualityFlag {
         Event::Task(task, TaskEvent::MergeBegun { mark }) if *task == accepted => mark.and_then(Mark::flag),
         _ => None,
     });
-    flag.filter(|flag| flag.is_below_bar())
-        .unwrap_or(QualityFlag::BelowThreshold)
+    flag.filter(|flag| flag.is_below_bar()).unwrap_or(QualityFlag::BelowThreshold)
 }
 
 /// Whether a stage's verdict ends the assessment of the attempt, and how. An agent that failed was not assessed, and a
@@ -220,10 +212,7 @@ pub fn assessed(report: &StageReport, rest: &[Event]) -> Option<bool> {
         _ => false,
     };
     let next = rest.iter().filter(of_task).find(|event| !says_nothing(event));
-    let is_accepted = matches!(
-        next,
-        Some(Event::Task(_, TaskEvent::Transition { to: Status::Done, .. }))
-    );
+    let is_accepted = matches!(next, Some(Event::Task(_, TaskEvent::Transition { to: Status::Done, .. })));
     let at_once = rest.iter().find(|event| !says_nothing(event));
     let goes_on = at_once
         .filter(of_task)

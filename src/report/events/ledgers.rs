@@ -49,13 +49,7 @@ struct Wave {
 impl Ledgers {
     /// The event that a wave is planned, where `event` begins one. Comes before `event`.
     pub fn before(&mut self, plan: &Plan, event: &Event) -> Option<NamedPayload> {
-        let Event::Task(
-            task,
-            TaskEvent::Transition {
-                to: Status::Assigned, ..
-            },
-        ) = event
-        else {
+        let Event::Task(task, TaskEvent::Transition { to: Status::Assigned, .. }) = event else {
             return None;
         };
         let number = plan.task(*task).wave as usize;
@@ -123,10 +117,7 @@ impl Ledgers {
             return None;
         }
         wave.is_open = false;
-        let is_told = plan
-            .rules
-            .coordination
-            .has(CoordinationMiddleware::ProgressLedger);
+        let is_told = plan.rules.coordination.has(CoordinationMiddleware::ProgressLedger);
         is_told.then(|| ("ledger:progress", self.brought(number)))
     }
 
@@ -156,9 +147,7 @@ impl Ledgers {
         let tasks = &self.waves[number].tasks;
         let of = |status| {
             let standings = tasks.iter().map(|id| &self.tasks[id.index()]);
-            standings
-                .filter(|task| !task.left && task.status == status)
-                .count()
+            standings.filter(|task| !task.left && task.status == status).count()
         };
         let stall = stall(self.waves[..=number].iter().map(|wave| self.round(wave)));
         let action = match stall {
@@ -210,11 +199,7 @@ impl Ledgers {
 
     fn progress_of(&mut self, id: TaskId) -> &mut TaskProgress {
         if self.tasks.len() <= id.index() {
-            let unknown = TaskProgress {
-                status: Status::Pending,
-                began: false,
-                left: false,
-            };
+            let unknown = TaskProgress { status: Status::Pending, began: false, left: false };
             self.tasks.resize(id.index() + 1, unknown);
         }
         &mut self.tasks[id.index()]

@@ -56,12 +56,9 @@ impl EventExpander {
             RunEvent::Resumed(_) => ("run:resumed", self.told_by(of)),
             RunEvent::Moved { .. } => ("run:moved", self.told_by(of)),
             RunEvent::Stopping(cause) => ("run:stopping", payload!("cause": cause)),
-            RunEvent::Finished {
-                outcome,
-                conditions,
-                allowed,
-                ..
-            } => ("run:finished", run_finished(*outcome, conditions, allowed)),
+            RunEvent::Finished { outcome, conditions, allowed, .. } => {
+                ("run:finished", run_finished(*outcome, conditions, allowed))
+            }
             RunEvent::SessionLimit { until, waits } => {
                 let name = if *waits { "run:waiting" } else { "run:limit" };
                 (name, payload!("until": until.to_rfc3339()))
@@ -80,10 +77,7 @@ impl EventExpander {
                 (name, payload!(by))
             }
             RunEvent::CommandTaken { .. } => ("operator:command", self.told_by(of)),
-            RunEvent::ThresholdFailed {
-                avg_score: points,
-                threshold,
-            } => {
+            RunEvent::ThresholdFailed { avg_score: points, threshold } => {
                 let payload = payload!(self.of_mission();
                     "avgScore": points.score_f64(),
                     "threshold": threshold.score_f64(),
@@ -167,10 +161,7 @@ impl EventExpander {
                 );
                 Some(("handoff:recorded", payload))
             }
-            AskEvent::Requested {
-                purpose: Purpose::Resolve { dependency },
-                ..
-            } if id.attempt_try == 1 => {
+            AskEvent::Requested { purpose: Purpose::Resolve { dependency }, .. } if id.attempt_try == 1 => {
                 Some(("deadlock:resolving", self.failed_dependency(id.task, *dependency)))
             }
             AskEvent::Requested { .. } | AskEvent::Replied(_) | AskEvent::Failed { .. } => None,
@@ -181,17 +172,9 @@ impl EventExpander {
         let payload = payload!(self.of_mission(); "gateName": self.plan.gate(gate).name);
         match of {
             GateEvent::Evaluated { result } => {
-                let GateResult {
-                    passed,
-                    avg_score: avg,
-                    reason,
-                } = result;
+                let GateResult { passed, avg_score: avg, reason } = result;
                 let payload = payload!(payload; "avgScore": avg.map(Points::score_f64), reason);
-                if *passed {
-                    ("quality:gate:passed", payload)
-                } else {
-                    ("quality:gate:failed", payload)
-                }
+                if *passed { ("quality:gate:passed", payload) } else { ("quality:gate:failed", payload) }
             }
             GateEvent::Overridden { .. } => ("quality:gate:overridden", payload.extend(self.told_by(of))),
         }

@@ -12,10 +12,7 @@ pub fn letter_event(plan: &Plan, run: &str, event: &NoticeEvent) -> Option<Named
         NoticeEvent::Died(letter) => {
             let id = format!("{run}.{}", letter.id);
             let payload = payload!(id, "operation": letter.operation.name(plan));
-            Some((
-                "dlq:requested",
-                payload.failure(letter.class, Some(&letter.error)),
-            ))
+            Some(("dlq:requested", payload.failure(letter.class, Some(&letter.error))))
         }
         NoticeEvent::Filed(ids) => {
             let ids = ids.iter().map(|id| format!("{run}.{id}"));
@@ -30,11 +27,7 @@ pub fn letter_event(plan: &Plan, run: &str, event: &NoticeEvent) -> Option<Named
 pub fn notice_details(plan: &Plan, run: &str, event: &NoticeEvent) -> Payload {
     let of = |number: u32, channel: &str| payload!("notificationId": notification_id(run, number), channel);
     match event {
-        NoticeEvent::Requested {
-            number,
-            channel,
-            notice,
-        } => payload!(of(*number, channel);
+        NoticeEvent::Requested { number, channel, notice } => payload!(of(*number, channel);
             "about": notice.topic.as_str(),
             "taskId": notice.task.map(task_key),
             "title": notice.task.map(|task| plan.title(task)),
@@ -42,11 +35,7 @@ pub fn notice_details(plan: &Plan, run: &str, event: &NoticeEvent) -> Payload {
             "holdName": notice.barrier.map(|hold| &plan.barrier(hold).name),
             "message": notice.text,
         ),
-        NoticeEvent::Tried {
-            number,
-            channel,
-            failure,
-        } => {
+        NoticeEvent::Tried { number, channel, failure } => {
             let told = of(*number, channel);
             let Some(failure) = failure else { return told };
             payload!(told.failure(failure.class, Some(&failure.message)); "notBefore": failure.again.map(Timestamp::to_rfc3339))

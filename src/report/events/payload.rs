@@ -142,9 +142,7 @@ impl EventExpander {
             ("options", options) => options,
             (_, Value::Object(keys)) => json!(self.keys(keys)),
             ("gates", gates) => read(gates, |ids: Vec<GateId>| {
-                ids.iter()
-                    .map(|id| self.plan.gate(*id).name.to_string())
-                    .collect::<Vec<_>>()
+                ids.iter().map(|id| self.plan.gate(*id).name.to_string()).collect::<Vec<_>>()
             }),
             (_, Value::Array(list)) => {
                 // Whatever is named by its number is a task, but for checks.

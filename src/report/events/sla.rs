@@ -18,10 +18,7 @@ impl EventExpander {
             DeadlineStep::Violated => ("sla:violated", "violated"),
             DeadlineStep::Met => ("sla:met", "met"),
         };
-        vec![
-            (name, self.entity(event)),
-            ("quality:sla", payload!(self.entity(event); status)),
-        ]
+        vec![(name, self.entity(event)), ("quality:sla", payload!(self.entity(event); status))]
     }
 
     fn entity(&self, event: &DeadlineEvent) -> Payload {

@@ -51,27 +51,9 @@ fn variant(event: &Event) -> &'static str {
         Event::Run(RunEvent::AuditFinished { .. }) => "Audited",
         Event::Run(RunEvent::WorkDelivered(_)) => "WorkDelivered",
         Event::Task(_, TaskEvent::Nudged { .. }) => "Nudged",
-        Event::Ask(
-            _,
-            AskEvent::Requested {
-                purpose: Purpose::Score(_),
-                ..
-            },
-        ) => "ScoreRequested",
-        Event::Ask(
-            _,
-            AskEvent::Replied(AskReply {
-                purpose: Purpose::Score(_),
-                ..
-            }),
-        ) => "ScoreReplied",
-        Event::Ask(
-            _,
-            AskEvent::Failed {
-                purpose: Purpose::Score(_),
-                ..
-            },
-        ) => "ScoreFailed",
+        Event::Ask(_, AskEvent::Requested { purpose: Purpose::Score(_), .. }) => "ScoreRequested",
+        Event::Ask(_, AskEvent::Replied(AskReply { purpose: Purpose::Score(_), .. })) => "ScoreReplied",
+        Event::Ask(_, AskEvent::Failed { purpose: Purpose::Score(_), .. }) => "ScoreFailed",
         Event::Turn(_, TurnEvent::Progress(TurnUpdate::Activity { .. })) => "AgentActivity",
         Event::Task(_, TaskEvent::DelegationDrift { .. }) => "DelegationDrift",
         Event::Task(_, TaskEvent::Question { .. }) => "Question",
@@ -133,14 +115,7 @@ fn lines(events: &[PublicEvent]) -> String {
 }
 
 fn samples() -> Vec<Event> {
-    [
-        run_samples(),
-        turn_samples(),
-        review_samples(),
-        task_samples(),
-        notice_samples(),
-    ]
-    .concat()
+    [run_samples(), turn_samples(), review_samples(), task_samples(), notice_samples()].concat()
 }
 
 /// What is told of the samples. Each stands in a record of its own: what follows in the same record says what became of it.
@@ -186,21 +161,12 @@ fn every_key_that_the_page_promises_is_told() {
     play_eventful(&mut scene);
     let deadline = |step| {
         let (task, since, due, at) = (Some(TASK), Some(START), START, START);
-        Event::Deadline(Box::new(DeadlineEvent {
-            step,
-            task,
-            since,
-            due,
-            at,
-        }))
+        Event::Deadline(Box::new(DeadlineEvent { step, task, since, due, at }))
     };
     let kind = AttemptKind::Retry;
     let record = [
         Event::Task(TASK, TaskEvent::AttemptPlanned { attempt: 2, kind }),
-        task_samples()
-            .into_iter()
-            .find(|event| variant(event) == "Transition")
-            .expect("a sample"),
+        task_samples().into_iter().find(|event| variant(event) == "Transition").expect("a sample"),
         Event::Hold(
             TASK.into(),
             HoldEvent::Opened {
@@ -273,31 +239,13 @@ fn what_a_turn_brings_is_told_behind_the_step_of_its_task_and_dead_letters() {
         let events = expander.expand(7, START, record);
         events.map(|event| event.name).collect::<Vec<_>>()
     };
-    let turn = TurnId {
-        task: TASK,
-        attempt: 1,
-        turn: 1,
-    };
-    let prompt = Prompt {
-        turn,
-        cues: 1,
-        ..Prompt::default()
-    };
-    let end = TurnEnd {
-        cues: 1,
-        ..TurnEnd::clean(turn)
-    };
+    let turn = TurnId { task: TASK, attempt: 1, turn: 1 };
+    let prompt = Prompt { turn, cues: 1, ..Prompt::default() };
+    let end = TurnEnd { cues: 1, ..TurnEnd::clean(turn) };
     let to = |from, to| {
         Event::Task(
             TASK,
-            TaskEvent::Transition {
-                from,
-                to,
-                phase: None,
-                mode: None,
-                flag: None,
-                reason: None,
-            },
+            TaskEvent::Transition { from, to, phase: None, mode: None, flag: None, reason: None },
         )
     };
     let notices = notice_samples().into_iter();
@@ -307,31 +255,12 @@ fn what_a_turn_brings_is_told_behind_the_step_of_its_task_and_dead_letters() {
     let started = Event::Turn(turn, TurnEvent::Started(prompt));
     let finished = Event::Turn(turn, TurnEvent::Finished(Box::new(end)));
     let begun = [started.clone(), to(Status::Assigned, Status::InProgress)];
-    assert_eq!(
-        names(&begun),
-        [
-            "work:requested",
-            "work:started",
-            "task:transition",
-            "authority:cues"
-        ]
-    );
-    assert_eq!(
-        names(std::slice::from_ref(&started)),
-        ["work:requested", "work:started", "authority:cues"]
-    );
-    let ended = [
-        finished,
-        letter.clone(),
-        letter,
-        to(Status::InProgress, Status::Review),
-    ];
+    assert_eq!(names(&begun), ["work:requested", "work:started", "task:transition", "authority:cues"]);
+    assert_eq!(names(std::slice::from_ref(&started)), ["work:requested", "work:started", "authority:cues"]);
+    let ended = [finished, letter.clone(), letter, to(Status::InProgress, Status::Review)];
     let told = names(&[&[started][..], &ended].concat());
     let dead = "dlq:requested";
-    assert_eq!(
-        told[3..],
-        ["work:ended", dead, dead, "authority:cues", "task:transition"]
-    );
+    assert_eq!(told[3..], ["work:ended", dead, dead, "authority:cues", "task:transition"]);
     let failed = Event::Task(
         TASK,
         TaskEvent::DependencyFailed {
@@ -378,9 +307,7 @@ fn numbers_never_decrease_and_only_one_event_of_the_engine_shares_one() {
 
 #[test]
 fn tasks_are_created_as_they_are_asked_for() {
-    let mission = (0..3).fold(Mission::new("m"), |mission, n| {
-        mission.task(&format!("task {n}"), &[])
-    });
+    let mission = (0..3).fold(Mission::new("m"), |mission, n| mission.task(&format!("task {n}"), &[]));
     let scene = Scene::start(mission);
     let first = &scene.records[0];
     let mut expander = EventExpander::new(&scene.plan);
@@ -430,10 +357,8 @@ fn an_assessment_is_complete_when_it_decides_and_not_before() {
     scene.fails(2, FailureClass::Unknown, "exit status 1");
     let events = expanded(&scene);
     let complete = named(&events, "assessment:complete");
-    let of: Vec<_> = complete
-        .iter()
-        .map(|event| (&event.payload["title"], &event.payload["passed"]))
-        .collect();
+    let of: Vec<_> =
+        complete.iter().map(|event| (&event.payload["title"], &event.payload["passed"])).collect();
     assert_eq!(of.len(), 2);
     assert!(of.iter().all(|(_, passed)| **passed == Value::Bool(true)));
     assert_eq!(complete[0].payload["globalScore"], 4.0);
@@ -448,10 +373,7 @@ fn a_reply_names_its_reviewer() {
     scene.works(0).scored(0, 1, 4, 4);
     let events = expanded(&scene);
     let replied = named(&events, "work:ended");
-    let replied = replied
-        .iter()
-        .find(|event| event.payload["kind"] == "ask")
-        .unwrap();
+    let replied = replied.iter().find(|event| event.payload["kind"] == "ask").unwrap();
     assert_eq!(replied.payload["agentName"], "lead");
 }
 
@@ -474,16 +396,7 @@ fn work_is_requested_once_and_ends_once() {
     let events = expanded(&scene);
     let mut open: Vec<String> = Vec::new();
     for event in &events {
-        let keys = [
-            "title",
-            "kind",
-            "purpose",
-            "place",
-            "index",
-            "turn",
-            "ask",
-            "notificationId",
-        ];
+        let keys = ["title", "kind", "purpose", "place", "index", "turn", "ask", "notificationId"];
         let id = keys.map(|key| event.payload.get(key).map_or_else(String::new, Value::to_string));
         let id = id.join(" ");
         let known = open.iter().position(|open| *open == id);

@@ -14,16 +14,12 @@ impl EventExpander {
             TurnEvent::Started(prompt) => {
                 payload!(told; "agentName": agent, "promptDigest": prompt.digest)
             }
-            TurnEvent::RequestFailed {
-                class,
-                message,
-                not_before,
-                of,
-                ..
-            } => payload!(told.failure(*class, Some(message));
-                "notBefore": not_before.to_rfc3339(),
-                "maxRequests": (*of > 0).then_some(of),
-            ),
+            TurnEvent::RequestFailed { class, message, not_before, of, .. } => {
+                payload!(told.failure(*class, Some(message));
+                    "notBefore": not_before.to_rfc3339(),
+                    "maxRequests": (*of > 0).then_some(of),
+                )
+            }
             TurnEvent::Finished(end) => {
                 let exit = &end.exit;
                 let told = payload!(told;

@@ -59,23 +59,14 @@ struct EventScope {
 
 impl PublicWork {
     fn at(self, stage: Option<Stage>, round: Option<u32>) -> Self {
-        let place = EventScope {
-            stage,
-            round,
-            ..self.place
-        };
+        let place = EventScope { stage, round, ..self.place };
         Self { place, ..self }
     }
 }
 
 impl EventScope {
     fn payload(self) -> Option<Payload> {
-        let Self {
-            attempt,
-            stage,
-            round,
-            seat,
-        } = self;
+        let Self { attempt, stage, round, seat } = self;
         let stage = stage.map(Stage::as_str);
         Some(payload!(attempt, stage, round, seat)).filter(|place| !place.0.is_empty())
     }
@@ -159,50 +150,32 @@ impl EventExpander {
         let mut all_of = |task: &TaskId| self.work.take(*task, |_| true);
         let dropped = match event {
             // The first turn of an attempt starts with the step to in_progress.
-            Event::Task(
-                task,
-                TaskEvent::Transition {
-                    to: Status::InProgress,
-                    ..
-                },
-            ) => self
-                .work
-                .take(*task, |work| !matches!(work.key, WorkKey::Turn(..))),
+            Event::Task(task, TaskEvent::Transition { to: Status::InProgress, .. }) => {
+                self.work.take(*task, |work| !matches!(work.key, WorkKey::Turn(..)))
+            }
             Event::Task(task, TaskEvent::Transition { .. }) => all_of(task),
-            Event::Task(_, TaskEvent::StageVerdict(report)) => self
-                .work
-                .take(report.task, |work| work.place.stage == Some(report.stage)),
+            Event::Task(_, TaskEvent::StageVerdict(report)) => {
+                self.work.take(report.task, |work| work.place.stage == Some(report.stage))
+            }
             // What goes on behind a stage waits for nobody who was asked before.
-            Event::Task(
-                task,
-                TaskEvent::Deferred {
-                    until: Some(deferral),
-                },
-            ) if deferral.stage.is_some() => self.work.take(*task, |work| {
-                matches!(work.key, WorkKey::Ask(_)) && work.place.stage.is_some()
-            }),
+            Event::Task(task, TaskEvent::Deferred { until: Some(deferral) }) if deferral.stage.is_some() => {
+                self.work
+                    .take(*task, |work| matches!(work.key, WorkKey::Ask(_)) && work.place.stage.is_some())
+            }
             // Whoever was to approve need not any more.
-            Event::Hold(HoldOwner::Task(task), HoldEvent::Closed { .. }) => self.work.take(*task, |work| {
-                matches!(work.key, WorkKey::Job(Job::Approver { .. }))
-            }),
+            Event::Hold(HoldOwner::Task(task), HoldEvent::Closed { .. }) => {
+                self.work.take(*task, |work| matches!(work.key, WorkKey::Job(Job::Approver { .. })))
+            }
             _ => called_off(event).iter().flat_map(all_of).collect(),
         };
-        dropped
-            .iter()
-            .map(|work| ("work:dropped", self.head(work)))
-            .collect()
+        dropped.iter().map(|work| ("work:dropped", self.head(work))).collect()
     }
 }
 
 /// The tasks that nobody waits for any more once an event has happened, whatever they wait for themselves.
 pub fn called_off(event: &Event) -> Vec<TaskId> {
     match event {
-        Event::Task(
-            _,
-            TaskEvent::EdgeTaken {
-                stopped, not_taken, ..
-            },
-        ) => [&stopped[..], not_taken].concat(),
+        Event::Task(_, TaskEvent::EdgeTaken { stopped, not_taken, .. }) => [&stopped[..], not_taken].concat(),
         Event::Run(RunEvent::TasksWithdrawn { tasks }) => tasks.clone(),
         Event::Run(RunEvent::MissionChanged(change)) => [&change.removed[..], &change.changed].concat(),
         _ => Vec::new(),

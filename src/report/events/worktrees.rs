@@ -20,13 +20,7 @@ impl EventExpander {
                 let done = end.files.as_ref()?.commit.as_ref()?;
                 Some(("work:committed", commit(self.turn(turn.to_owned()), done)))
             }
-            Event::Work(
-                task,
-                WorkEvent::Ended {
-                    end: JobEnd::Merged(merged),
-                    ..
-                },
-            ) => match merged {
+            Event::Work(task, WorkEvent::Ended { end: JobEnd::Merged(merged), .. }) => match merged {
                 Merged::Landed(landed) => Some(("work:merged", commit(self.task(*task), landed))),
                 Merged::Conflict { files, with, .. } => {
                     Some(("work:conflict", payload!(self.task(*task); files, with)))

@@ -22,10 +22,7 @@ pub fn stage_name(report: &StageReport) -> &str {
 /// The report of a stage in a line: `licence: fail, no licence file`.
 pub fn stage_words(report: &StageReport) -> String {
     let mut words = format!("{}: {}", stage_name(report), report.verdict.as_str());
-    let first = report
-        .findings
-        .first()
-        .map(|finding| finding.description.as_str());
+    let first = report.findings.first().map(|finding| finding.description.as_str());
     let is_plain = matches!(report.verdict, Verdict::Skip | Verdict::Fault | Verdict::Refer);
     match (&report.reason, first) {
         (Some(reason), _) => words.push_str(&format!(", {reason}")),
@@ -51,10 +48,7 @@ pub fn judge_of<'a>(state: &'a State, task: TaskId, report: &'a StageReport) -> 
     let task_plan = state.plan.task(task);
     let is_meant = |step: &StageKey| {
         step.stage() == report.stage
-            && report
-                .name
-                .as_deref()
-                .is_none_or(|name| name == task_plan.step_name(*step))
+            && report.name.as_deref().is_none_or(|name| name == task_plan.step_name(*step))
     };
     let step = task_plan.steps().find(is_meant);
     step.map_or("", |step| judge(state, task_plan, step))
@@ -122,10 +116,7 @@ pub fn step_rows(state: &State, task: TaskId) -> Vec<StepRow<'_>> {
             name: task_plan.step_name(step),
             agent: agent.map(|agent| plan.agent_name(agent)),
             command,
-            kind: task_plan
-                .vision()
-                .filter(|_| step == StageKey::VISION)
-                .map(|vision| vision.kind.as_str()),
+            kind: task_plan.vision().filter(|_| step == StageKey::VISION).map(|vision| vision.kind.as_str()),
             // Who looks at pictures is shown them, and looks at nothing else.
             tools: agent
                 .filter(|_| step != StageKey::VISION)

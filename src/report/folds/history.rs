@@ -116,12 +116,7 @@ pub enum CallStanding {
 impl TaskHistory {
     /// Before the first event.
     pub fn new(task: TaskId) -> Self {
-        Self {
-            task,
-            attempts: Vec::new(),
-            status: Status::default(),
-            instead: None,
-        }
+        Self { task, attempts: Vec::new(), status: Status::default(), instead: None }
     }
 
     /// Takes in one event; those of other tasks change nothing.
@@ -172,10 +167,7 @@ impl Histories {
     /// Before the first event, of these tasks; `until` is the number of the last event that counts.
     pub fn of(tasks: impl IntoIterator<Item = TaskId>, until: Option<u64>) -> Self {
         let tasks = tasks.into_iter().map(|task| (task, TaskHistory::new(task)));
-        Self {
-            tasks: tasks.collect(),
-            until,
-        }
+        Self { tasks: tasks.collect(), until }
     }
 
     /// Takes in the events of one record, whose first has the number `seq`.
@@ -212,23 +204,13 @@ impl AttemptHistory {
     fn apply(&mut self, at: Timestamp, event: &Event, instead: Option<AgentId>) {
         match event {
             Event::Task(_, TaskEvent::StageVerdict(report)) => self.stages.push((**report).clone()),
-            Event::Work(
-                _,
-                WorkEvent::Ended {
-                    job: Job::Check(check),
-                    end: JobEnd::Checked(result),
-                },
-            ) => {
+            Event::Work(_, WorkEvent::Ended { job: Job::Check(check), end: JobEnd::Checked(result) }) => {
                 self.checks.retain(|(known, _)| known != check);
                 self.checks.push((*check, result.clone()));
             }
-            Event::Work(
-                _,
-                WorkEvent::Ended {
-                    job: Job::Look(look),
-                    end: JobEnd::Looked(looked),
-                },
-            ) => self.looks.push((*look, (**looked).clone())),
+            Event::Work(_, WorkEvent::Ended { job: Job::Look(look), end: JobEnd::Looked(looked) }) => {
+                self.looks.push((*look, (**looked).clone()))
+            }
             Event::Ask(id, event) => self.apply_ask(*id, event),
             Event::Turn(turn, TurnEvent::Started(_)) => self.turns.push(TurnHistory {
                 id: *turn,
@@ -253,29 +235,26 @@ impl AttemptHistory {
                 self.handoffs.retain(|(known, ..)| *known != id);
                 self.handoffs.push((id, *agent, file.clone()));
             }
-            AskEvent::Requested {
-                purpose,
-                agent,
-                strict,
-                ..
-            } if purpose.is_judging() => self.calls.push(CallHistory {
-                id,
-                purpose: *purpose,
-                reviewer: *agent,
-                strict: match purpose {
-                    Purpose::Score(_) => strict.is_some(),
-                    other => other.round().is_some_and(|round| round > 1),
-                },
-                why: strict.clone().filter(|_| purpose.seat().is_some()),
-                standing: CallStanding::Open,
-            }),
+            AskEvent::Requested { purpose, agent, strict, .. } if purpose.is_judging() => {
+                self.calls.push(CallHistory {
+                    id,
+                    purpose: *purpose,
+                    reviewer: *agent,
+                    strict: match purpose {
+                        Purpose::Score(_) => strict.is_some(),
+                        other => other.round().is_some_and(|round| round > 1),
+                    },
+                    why: strict.clone().filter(|_| purpose.seat().is_some()),
+                    standing: CallStanding::Open,
+                })
+            }
             AskEvent::Requested { .. } => {}
             AskEvent::Replied(AskReply { reply, answer, .. }) => {
                 self.came_back(id, CallStanding::Reply(reply.clone(), answer.clone()));
             }
-            AskEvent::Failed {
-                class, message, used, ..
-            } => self.came_back(id, CallStanding::Failed(*class, message.clone(), used.clone())),
+            AskEvent::Failed { class, message, used, .. } => {
+                self.came_back(id, CallStanding::Failed(*class, message.clone(), used.clone()))
+            }
         }
     }
 

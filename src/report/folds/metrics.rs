@@ -72,11 +72,7 @@ impl Metrics {
             }
             Event::Task(
                 task,
-                TaskEvent::Transition {
-                    to: Status::Done,
-                    flag: Some(QualityFlag::Clean),
-                    ..
-                },
+                TaskEvent::Transition { to: Status::Done, flag: Some(QualityFlag::Clean), .. },
             ) if !self.decided[task.index()] => {
                 // Checks alone decide by letting it through; no stage of its own says so.
                 self.tasks[task.index()].assessments += 1;

@@ -100,11 +100,7 @@ pub fn rank(state: &State, view: &RunView, id: TaskId) -> Rank {
 
 /// All tasks, the worst first; in file order where nothing tells them apart.
 pub fn worst_first(state: &State, view: &RunView) -> Vec<(Rank, TaskId)> {
-    let mut tasks: Vec<_> = state
-        .plan
-        .task_ids()
-        .map(|id| (rank(state, view, id), id))
-        .collect();
+    let mut tasks: Vec<_> = state.plan.task_ids().map(|id| (rank(state, view, id), id)).collect();
     tasks.sort_by_key(|(rank, id)| (*rank, state.task(*id).attempt.points, *id));
     tasks
 }
@@ -125,11 +121,7 @@ fn standing_words(row: &TaskRow<'_>) -> String {
         waiting.map(|waiting| format!("waits for {}: {}", waiting.reason, waiting.message))
     };
     let score = || {
-        let symbols = Style {
-            unicode: true,
-            ..Style::default()
-        }
-        .symbols();
+        let symbols = Style { unicode: true, ..Style::default() }.symbols();
         row.points.map(|points| against_bar(points, row.bar, symbols))
     };
     match row.rank {

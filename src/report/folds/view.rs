@@ -122,10 +122,7 @@ impl UsageView {
 impl RunView {
     /// The view before the first event.
     pub fn new(plan: &Plan) -> Self {
-        Self {
-            tasks: vec![TaskView::default(); plan.tasks.len()],
-            ..Self::default()
-        }
+        Self { tasks: vec![TaskView::default(); plan.tasks.len()], ..Self::default() }
     }
 
     /// How long sessions of the run lived, up to the last event: time in which no session lived is a pause, and
@@ -195,8 +192,7 @@ impl RunView {
             && !self.warnings.iter().any(|known| known.contains(NO_FINAL_CHECKS))
             && !plan.rules.loosened.iter().any(|found| found.is_beneath && found.what == NO_FINAL_CHECKS)
         {
-            self.warnings
-                .push(format!("finalChecks: never: {NO_FINAL_CHECKS}"));
+            self.warnings.push(format!("finalChecks: never: {NO_FINAL_CHECKS}"));
         }
         match event {
             Event::Run(event) => self.apply_run(at, event),
@@ -236,12 +232,7 @@ impl RunView {
                 self.warned_before = self.warnings.len();
                 self.begin_session(at);
             }
-            RunEvent::Finished {
-                outcome,
-                conditions,
-                allowed,
-                ..
-            } => {
+            RunEvent::Finished { outcome, conditions, allowed, .. } => {
                 self.session_lives = false;
                 self.finished_at = Some(at);
                 self.outcome = Some(Outcome {
@@ -287,14 +278,7 @@ impl RunView {
     /// Takes in an event about the state of a task.
     fn apply_task(&mut self, plan: &Plan, at: Timestamp, task: TaskId, event: &TaskEvent) {
         match event {
-            TaskEvent::Transition {
-                from,
-                to,
-                mode,
-                flag,
-                reason,
-                ..
-            } => {
+            TaskEvent::Transition { from, to, mode, flag, reason, .. } => {
                 if from.is_terminal() {
                     // Done again: what operators were told of the earlier result no longer holds.
                     self.requests.retain(|request| request.task != task);
@@ -317,21 +301,15 @@ impl RunView {
             }
             TaskEvent::StageVerdict(report) => self.take_verdict(plan, report),
             TaskEvent::ForceAccepted { message, .. } => self.tell_operators(task, message),
-            TaskEvent::DependencyFailed {
-                dependency,
-                step: DependencyStep::Resolved(way),
-                ..
-            } if *way != Way::Retry => {
+            TaskEvent::DependencyFailed { dependency, step: DependencyStep::Resolved(way), .. }
+                if *way != Way::Retry =>
+            {
                 let title = plan.title(*dependency);
                 self.tasks[task.index()].goes_on_without(title, *way);
             }
-            TaskEvent::DelegationRefused {
-                refused: title,
-                reason,
-            } => {
+            TaskEvent::DelegationRefused { refused: title, reason } => {
                 let from = plan.title(task);
-                self.warnings
-                    .push(format!("'{from}' does not delegate '{title}': {reason}"));
+                self.warnings.push(format!("'{from}' does not delegate '{title}': {reason}"));
             }
             _ => {}
         }
@@ -340,16 +318,7 @@ impl RunView {
     /// Takes in an event about a hold.
     fn apply_hold(&mut self, plan: &Plan, at: Timestamp, of: HoldOwner, event: &HoldEvent) {
         match (event, of) {
-            (
-                HoldEvent::Opened {
-                    number,
-                    reason,
-                    message,
-                    expires,
-                    ..
-                },
-                _,
-            ) => {
+            (HoldEvent::Opened { number, reason, message, expires, .. }, _) => {
                 let waiting = WaitingView {
                     number: *number,
                     reason: *reason,
@@ -386,10 +355,7 @@ impl RunView {
     fn take_verdict(&mut self, plan: &Plan, report: &StageReport) {
         if report.cause == Some(Cause::Breaker) {
             let said = report.findings.iter().map(|finding| &finding.description);
-            let new: Vec<_> = said
-                .filter(|text| !self.warnings.contains(text))
-                .cloned()
-                .collect();
+            let new: Vec<_> = said.filter(|text| !self.warnings.contains(text)).cloned().collect();
             self.warnings.extend(new);
         }
         // No row of its attempts says that accepted work is marked, or what its commit has left out.
@@ -445,12 +411,7 @@ impl RunView {
                 }
                 self.count(id.task, 1, None);
             }
-            AskEvent::Replied(AskReply {
-                purpose,
-                reply,
-                answer,
-                ..
-            }) => {
+            AskEvent::Replied(AskReply { purpose, reply, answer, .. }) => {
                 if let Some(view) = purpose.seat().and_then(|place| task.seat_mut(place)) {
                     view.reply(plan, id.task, reply, answer);
                 }
@@ -459,12 +420,7 @@ impl RunView {
                 }
                 self.count(id.task, more_requests(reply), Some(reply.usage));
             }
-            AskEvent::Failed {
-                purpose,
-                used,
-                never_began,
-                ..
-            } => {
+            AskEvent::Failed { purpose, used, never_began, .. } => {
                 if let Some(view) = purpose.seat().and_then(|place| task.seat_mut(place)) {
                     view.state = SeatStanding::Failed;
                 }
@@ -480,19 +436,12 @@ impl RunView {
 
     /// Takes in an event about the budget. A held call is no request before it is made.
     fn apply_budget(&mut self, event: &BudgetEvent) {
-        if let BudgetEvent::Settled {
-            call,
-            usage,
-            requests,
-        } = event
-        {
+        if let BudgetEvent::Settled { call, usage, requests } = event {
             let total = &mut self.tasks[call.task.index()].usage;
             total.requests = total.requests.saturating_add_signed(*requests);
             return self.count(call.task, 0, Some(*usage));
         }
-        let call = event
-            .call()
-            .filter(|call| !matches!(call.work, TaskWork::Turn(..)));
+        let call = event.call().filter(|call| !matches!(call.work, TaskWork::Turn(..)));
         let Some(WorkId { task, .. }) = call else {
             return;
         };
@@ -524,13 +473,7 @@ fn more_requests(reply: &ReplyRef) -> u32 {
 
 /// The warning that everybody who looks at a run whose journal was damaged gets, for ever.
 pub fn salvaged(
-    Salvaged {
-        by,
-        line,
-        lost_bytes: bytes,
-        lost_records: records,
-        file,
-    }: &Salvaged,
+    Salvaged { by, line, lost_bytes: bytes, lost_records: records, file }: &Salvaged,
     at: Timestamp,
 ) -> String {
     format!(

@@ -28,11 +28,7 @@ fn every_attempt_keeps_its_own_verdict() {
     let mut scene = one(Mission::new("m").task("a", &[]).check("test").attempts(4));
     scene.fails(0, FailureClass::Timeout, "too slow");
     scene.works(0);
-    assert_eq!(
-        attempts(&scene).last(),
-        Some(&(2, Retry, None, None)),
-        "checks are out"
-    );
+    assert_eq!(attempts(&scene).last(), Some(&(2, Retry, None, None)), "checks are out");
     scene.checked(0, 0, false, "exit 1");
     scene.works(0).checked(0, 0, true, "");
     assert_eq!(
@@ -43,10 +39,7 @@ fn every_attempt_keeps_its_own_verdict() {
             (3, Fix, Some(Verdict::Pass), None),
         ]
     );
-    assert_eq!(
-        scene.view.task(FIRST).attempts[0].failure,
-        Some(FailureClass::Timeout)
-    );
+    assert_eq!(scene.view.task(FIRST).attempts[0].failure, Some(FailureClass::Timeout));
 }
 
 #[test]
@@ -69,10 +62,7 @@ fn a_seats_own_score_is_weighted() {
     scene.works(0).scored(0, 1, 1, 5);
     let seat = &scene.view.task(FIRST).review.as_deref().unwrap().seats[1];
     assert_eq!(seat.points, Some(Points::whole(40)), "1 × .75 + 5 × .25 = 2.0");
-    assert_eq!(
-        (seat.state, seat.model.as_deref()),
-        (SeatStanding::Scored, Some("judge-1"))
-    );
+    assert_eq!((seat.state, seat.model.as_deref()), (SeatStanding::Scored, Some("judge-1")));
 }
 
 #[test]
@@ -101,22 +91,14 @@ fn marks_of_outliers_come_from_the_verdict() {
     };
     scene.commit(vec![Event::verdict(report)]);
     let review = scene.view.task(FIRST).review.as_deref().unwrap();
-    let marks: Vec<_> = review.seats[0]
-        .dimensions
-        .iter()
-        .map(|dimension| dimension.outlier)
-        .collect();
+    let marks: Vec<_> = review.seats[0].dimensions.iter().map(|dimension| dimension.outlier).collect();
     assert_eq!(marks, [false, true]);
 }
 
 #[test]
 fn reviews_are_withdrawn_when_a_later_attempt_does_not_reach_them() {
     let mut scene = one(Mission::new("m").task("a", &[]).check("test").panel());
-    scene
-        .works(0)
-        .checked(0, 0, true, "")
-        .scored(0, 0, 1, 1)
-        .scored(0, 1, 1, 1);
+    scene.works(0).checked(0, 0, true, "").scored(0, 0, 1, 1).scored(0, 1, 1, 1);
     assert_eq!(scene.view.task(FIRST).review.as_deref().unwrap().seats.len(), 2);
     scene.works(0).checked(0, 0, false, "exit 1");
     assert_eq!(scene.view.task(FIRST).review, None);
@@ -127,12 +109,7 @@ fn usage_counts_turns_that_began_and_calls_that_were_charged() {
     let mut scene = one(Mission::new("m").task("a", &[]));
     assert_eq!(scene.state.ledger.spent().requests, 0, "no process yet");
     scene.works(0).unreadable(0, 0).evaluated(0, 80, "");
-    let expected = UsageView {
-        requests: 3,
-        untold: 1,
-        input_tokens: Some(2000),
-        output_tokens: Some(100),
-    };
+    let expected = UsageView { requests: 3, untold: 1, input_tokens: Some(2000), output_tokens: Some(100) };
     let spent = scene.state.ledger.spent();
     assert_eq!((spent.requests, spent.untold), (3, 1));
     assert_eq!((spent.input_tokens, spent.output_tokens), (Some(2000), Some(100)));
@@ -144,10 +121,7 @@ fn a_failure_has_a_class_only_where_the_agent_failed() {
     let mut crash = one(Mission::new("m").task("a", &[]).attempts(1));
     crash.fails(0, FailureClass::RateLimited, "HTTP 429");
     let failure = crash.view.task(FIRST).failure.as_deref().unwrap().clone();
-    assert_eq!(
-        (failure.mode, failure.class),
-        (FailureMode::RateLimit, Some(FailureClass::RateLimited))
-    );
+    assert_eq!((failure.mode, failure.class), (FailureMode::RateLimit, Some(FailureClass::RateLimited)));
 
     let mut poor = one(Mission::new("m").task("a", &[]).check("test").attempts(2));
     poor.fails(0, FailureClass::Unknown, "exit 3");
@@ -166,20 +140,13 @@ fn what_waits_is_forgotten_once_it_goes_on() {
     }
     let waiting = scene.view.task(FIRST).waiting.as_deref().unwrap().clone();
     let since = START.plus(Millis::from_secs(5));
-    assert_eq!(
-        (waiting.number, waiting.reason, waiting.since),
-        (1, WaitingReason::Refer, since)
-    );
+    assert_eq!((waiting.number, waiting.reason, waiting.since), (1, WaitingReason::Refer, since));
     assert_eq!(attempts(&scene)[0].2, Some(Verdict::Refer));
 
     resume(&mut scene);
     scene.advance();
     let task = scene.view.task(FIRST);
-    assert_eq!(
-        (&task.waiting, attempts(&scene)[0].2),
-        (&None, None),
-        "the judges are asked again"
-    );
+    assert_eq!((&task.waiting, attempts(&scene)[0].2), (&None, None), "the judges are asked again");
     let seats = &task.review.as_deref().unwrap().seats;
     assert!(seats.iter().all(|seat| seat.state == SeatStanding::Asked));
 }
@@ -188,32 +155,18 @@ fn what_waits_is_forgotten_once_it_goes_on() {
 fn an_outcome_holds_until_the_next_session() {
     let mut scene = one(Mission::new("m").task("a", &[]));
     scene.after(5).stopped(StopCause::Interrupted);
-    assert_eq!(
-        scene
-            .view
-            .outcome
-            .as_ref()
-            .map(|outcome| outcome.class.exit_code()),
-        Some(130)
-    );
+    assert_eq!(scene.view.outcome.as_ref().map(|outcome| outcome.class.exit_code()), Some(130));
     assert_eq!(scene.view.finished_at, Some(scene.now));
     scene.after(100);
     resume(&mut scene);
     assert_eq!((&scene.view.outcome, scene.view.finished_at), (&None, None));
-    assert_eq!(
-        (scene.view.started_at, scene.view.session_started_at),
-        (Some(START), Some(scene.now))
-    );
+    assert_eq!((scene.view.started_at, scene.view.session_started_at), (Some(START), Some(scene.now)));
 }
 
 #[test]
 fn work_done_again_withdraws_what_operators_were_told() {
     let mut scene = one(Mission::new("m").task("a", &[]));
-    scene
-        .works(0)
-        .evaluated(0, 10, "no")
-        .works(0)
-        .evaluated(0, 20, "no");
+    scene.works(0).evaluated(0, 10, "no").works(0).evaluated(0, 20, "no");
     let request = scene.view.requests[0].clone();
     assert_eq!((request.task, request.attempt), (FIRST, 2));
     assert!(scene.view.task(FIRST).finished_at.is_some());
@@ -228,10 +181,7 @@ fn work_done_again_withdraws_what_operators_were_told() {
             reason: None,
         },
     )]);
-    assert_eq!(
-        (scene.view.requests.len(), scene.view.task(FIRST).finished_at),
-        (0, None)
-    );
+    assert_eq!((scene.view.requests.len(), scene.view.task(FIRST).finished_at), (0, None));
 }
 
 #[test]

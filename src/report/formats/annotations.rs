@@ -47,12 +47,7 @@ pub fn annotations(run: &RunDocument<'_>) -> String {
     for (kind, list) in [("error", errors), ("warning", warnings), ("notice", notices)] {
         let shown = if list.len() > MOST { MOST - 1 } else { list.len() };
         for (title, message) in &list[..shown] {
-            append_line!(
-                text,
-                "::{kind} title={}::{}",
-                property(title),
-                data(&sanitize(message))
-            );
+            append_line!(text, "::{kind} title={}::{}", property(title), data(&sanitize(message)));
         }
         if shown < list.len() {
             append_line!(text, "::{kind} title=quorum::{} more", list.len() - shown);

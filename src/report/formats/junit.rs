@@ -163,9 +163,7 @@ fn status(task: &TaskRow<'_>) -> TestCaseStatus {
     let mut status = match task.rank {
         Rank::Failed | Rank::Cascaded => not_good(
             NonSuccessKind::Failure,
-            task.failure
-                .as_ref()
-                .map_or("error", |failure| failure.mode.as_str()),
+            task.failure.as_ref().map_or("error", |failure| failure.mode.as_str()),
         ),
         Rank::BelowBar => not_good(
             NonSuccessKind::Failure,
@@ -204,11 +202,8 @@ fn describe(task: &TaskRow<'_>, message: &str) -> String {
 
 fn rerun(task: &TaskRow<'_>, attempt: &AttemptRow) -> TestRerun {
     let mut rerun = TestRerun::new(NonSuccessKind::Failure);
-    let ty = attempt
-        .failure
-        .map(FailureClass::as_str)
-        .or(attempt.cause.map(Cause::as_str))
-        .unwrap_or("rework");
+    let ty =
+        attempt.failure.map(FailureClass::as_str).or(attempt.cause.map(Cause::as_str)).unwrap_or("rework");
     let mut message = format!("attempt {}, {}: {ty}", attempt.n, attempt.kind.as_str());
     if let Some(points) = attempt.points {
         message.push_str(&format!(", score {points}"));
@@ -224,9 +219,8 @@ fn rerun(task: &TaskRow<'_>, attempt: &AttemptRow) -> TestRerun {
 /// The findings with which an attempt was sent back, a line each.
 fn findings(task: &TaskRow<'_>, attempt: u32) -> String {
     let rejections = task.rejections.iter();
-    let findings = rejections
-        .filter(|rejection| rejection.attempt == attempt)
-        .flat_map(|rejection| &rejection.findings);
+    let findings =
+        rejections.filter(|rejection| rejection.attempt == attempt).flat_map(|rejection| &rejection.findings);
     let lines: Vec<String> = findings
         .map(|finding| format!("{} {}", mark(finding.severity, finding.open), finding.description))
         .collect();
@@ -269,10 +263,7 @@ fn gates(run: &RunDocument<'_>) -> TestSuite {
 fn failure(ty: &str, message: &str) -> TestCaseStatus {
     let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
     let message = clean(message);
-    status
-        .set_type(ty)
-        .set_message(&message)
-        .set_description(&message);
+    status.set_type(ty).set_message(&message).set_description(&message);
     status
 }
 

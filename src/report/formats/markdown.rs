@@ -39,12 +39,8 @@ pub fn markdown(run: &RunDocument<'_>, most: usize) -> Result<String, Error> {
     environment.set_formatter(|out, _, value| Ok(out.write_str(&escape(value))?));
     let template = environment.template_from_str(include_str!("markdown.txt"))?;
     let accepted = run.tasks.accepted();
-    let asked = |wait: &Wait<'_>| {
-        (
-            wait.line(),
-            Value::from_safe_string(wait.command.clone().unwrap_or_default()),
-        )
-    };
+    let asked =
+        |wait: &Wait<'_>| (wait.line(), Value::from_safe_string(wait.command.clone().unwrap_or_default()));
     let drawn = template.render_captured(context! {
         standing => run.not_ended(),
         asked => run.asked().take(NAMED).map(asked).collect::<Vec<_>>(),
@@ -53,11 +49,8 @@ pub fn markdown(run: &RunDocument<'_>, most: usize) -> Result<String, Error> {
         severe => Serde(accepted.severe.iter().map(|(title, found)| (title, found.line())).collect::<Vec<_>>()),
         ..facts(run)
     })?;
-    let mut page = MarkdownPage {
-        text: drawn.output().to_owned(),
-        most: most.saturating_sub(RESERVE),
-        drawn,
-    };
+    let mut page =
+        MarkdownPage { text: drawn.output().to_owned(), most: most.saturating_sub(RESERVE), drawn };
     if run.unconfined.is_some() || !run.warnings.is_empty() {
         page.push("above_warnings", run.unconfined)?;
         page.rows("warning", run.warnings.iter(), "warning")?;
@@ -67,20 +60,9 @@ pub fn markdown(run: &RunDocument<'_>, most: usize) -> Result<String, Error> {
         page.rows("gate", run.gates.iter(), "gate")?;
     }
     page.push("above_tasks", ())?;
-    page.rows(
-        "task",
-        run.tasks.worst_first().map(|task| TaskTableRow::of(&task, false)),
-        "task",
-    )?;
-    let bad = run
-        .tasks
-        .worst_first()
-        .take_while(|task| task.rank <= Rank::BelowBar);
-    page.rows(
-        "findings",
-        bad.filter_map(|task| findings(&task)),
-        "task with findings",
-    )?;
+    page.rows("task", run.tasks.worst_first().map(|task| TaskTableRow::of(&task, false)), "task")?;
+    let bad = run.tasks.worst_first().take_while(|task| task.rank <= Rank::BelowBar);
+    page.rows("findings", bad.filter_map(|task| findings(&task)), "task with findings")?;
     let looked_at = run.tasks.looked_at_further().map(|task| further(&task));
     page.rows("further", looked_at, "task with further stages")?;
     page.text.truncate(char_start(&page.text, most));
@@ -150,11 +132,8 @@ fn findings(task: &TaskRow<'_>) -> Option<Value> {
 /// The verdicts of the stages behind the verification, with the findings of those that let the work pass.
 fn further(task: &TaskRow<'_>) -> Value {
     let found = remarks(task.scrutiny());
-    let lines: Vec<String> = task
-        .scrutiny()
-        .map(stage_words)
-        .chain(found.into_iter().take(FINDINGS))
-        .collect();
+    let lines: Vec<String> =
+        task.scrutiny().map(stage_words).chain(found.into_iter().take(FINDINGS)).collect();
     context! { title => task.title, lines }
 }
 

@@ -19,10 +19,7 @@ pub enum Thing {
 impl Thing {
     /// All things of a plan: tasks, gates, checkpoints and delays.
     pub fn all(plan: &Plan) -> impl Iterator<Item = Self> {
-        let holds = plan
-            .gate_ids()
-            .map(Self::Gate)
-            .chain(plan.barrier_ids().map(Self::Hold));
+        let holds = plan.gate_ids().map(Self::Gate).chain(plan.barrier_ids().map(Self::Hold));
         plan.task_ids().map(Self::Task).chain(holds)
     }
 
@@ -65,10 +62,7 @@ pub fn lines(plan: &Plan) -> Vec<(Thing, Thing)> {
         let after = after.iter().map(move |task| (Thing::Task(*task), thing));
         after.chain(blocks.iter().map(move |task| (thing, Thing::Task(*task))))
     };
-    plan.task_ids()
-        .flat_map(needs)
-        .chain(Thing::all(plan).flat_map(around))
-        .collect()
+    plan.task_ids().flat_map(needs).chain(Thing::all(plan).flat_map(around)).collect()
 }
 
 /// `checkpoint review`, `delay night of 8h`
@@ -83,18 +77,12 @@ pub fn hold_words(plan: &Plan, id: BarrierId) -> String {
 /// The graph in Graphviz's language: tasks as boxes in ranks, gates as diamonds, checkpoints and delays as octagons.
 pub fn dot(plan: &Plan) -> String {
     let quoted = |text: &str| sanitize(text).replace('\\', "\\\\").replace('"', "\\\"");
-    let mut text = format!(
-        "digraph \"{}\" {{\n  rankdir=LR;\n  node [shape=box];\n",
-        quoted(&plan.name)
-    );
+    let mut text = format!("digraph \"{}\" {{\n  rankdir=LR;\n  node [shape=box];\n", quoted(&plan.name));
     let wave_of = waves(plan);
     for thing in drawn(plan) {
         let (shape, label) = match thing {
             Thing::Task(id) => {
-                let (title, agent) = (
-                    quoted(plan.title(id)),
-                    quoted(plan.agent_name(plan.task(id).agent)),
-                );
+                let (title, agent) = (quoted(plan.title(id)), quoted(plan.agent_name(plan.task(id).agent)));
                 ("", format!("{title}\\n{agent}, wave {}", wave_of[id.index()] + 1))
             }
             Thing::Gate(id) => ("shape=diamond, ", quoted(&plan.gate(id).name)),
@@ -129,10 +117,7 @@ pub fn mermaid(plan: &Plan) -> String {
     for thing in drawn(plan) {
         let node = match thing {
             Thing::Task(id) => {
-                let (title, agent) = (
-                    quoted(plan.title(id)),
-                    quoted(plan.agent_name(plan.task(id).agent)),
-                );
+                let (title, agent) = (quoted(plan.title(id)), quoted(plan.agent_name(plan.task(id).agent)));
                 format!("[\"{title}<br/>{agent}\"]")
             }
             Thing::Gate(id) => format!("{{\"{}\"}}", quoted(&plan.gate(id).name)),
@@ -166,18 +151,11 @@ impl Label {
         let route = plan.route(from)?;
         let edges = route.forward().filter(|(_, target)| *target == to);
         let names: Vec<&str> = edges.map(|(edge, _)| edge.as_str()).collect();
-        (!names.is_empty()).then(|| Self {
-            names: names.join(", "),
-            back: false,
-        })
+        (!names.is_empty()).then(|| Self { names: names.join(", "), back: false })
     }
 
     fn dot(&self) -> String {
-        let style = if self.back {
-            ", style=dashed, constraint=false"
-        } else {
-            ""
-        };
+        let style = if self.back { ", style=dashed, constraint=false" } else { "" };
         format!(" [label=\"{}\"{style}]", self.names)
     }
 
@@ -198,11 +176,7 @@ fn edges(plan: &Plan) -> Vec<(Thing, Thing, Option<Label>)> {
     let back = plan.selected_ids().filter_map(|task| {
         let route = plan.route(task).filter(|route| route.fail_goes_back)?;
         let names = Edge::Fail.as_str().to_owned();
-        Some((
-            Thing::Task(task),
-            Thing::Task(route.fail),
-            Some(Label { names, back: true }),
-        ))
+        Some((Thing::Task(task), Thing::Task(route.fail), Some(Label { names, back: true })))
     });
     forward.chain(back).collect()
 }

@@ -54,11 +54,7 @@ impl BarView {
         columns: fn() -> Option<usize>,
         last_line: impl Fn(&ProcessRef) -> Option<String> + Send + 'static,
     ) -> Self {
-        let bar = Self {
-            ticks: true,
-            columns,
-            ..Self::on(terminal::target(), io::stderr(), run, screen)
-        };
+        let bar = Self { ticks: true, columns, ..Self::on(terminal::target(), io::stderr(), run, screen) };
         bar.area().last_line = Some(Box::new(last_line));
         bar
     }
@@ -96,10 +92,7 @@ impl BarView {
     /// Shows what is true now. Costs a few rows, however many tasks there are.
     fn refresh(&mut self, state: &State) {
         let live = &self.lines.live;
-        let rows = live
-            .running()
-            .take(ROWS)
-            .map(|(id, running)| BarRow::of(state, live, id, running));
+        let rows = live.running().take(ROWS).map(|(id, running)| BarRow::of(state, live, id, running));
         let rows = rows.collect();
         {
             let mut area = self.area();
@@ -145,9 +138,7 @@ impl Observer for BarView {
             let out = &mut self.out;
             // Not the library's own printing: it fills lines with blanks to the edge, which break when the window gets
             // narrower. As with plain lines: that nobody looks any more does not stop the work.
-            let _ = self
-                .drawn
-                .suspend(|| out.write_all(text.as_bytes()).and_then(|()| out.flush()));
+            let _ = self.drawn.suspend(|| out.write_all(text.as_bytes()).and_then(|()| out.flush()));
         }
         self.refresh(state);
     }
@@ -212,15 +203,11 @@ const BAR: usize = 16;
 impl Area {
     /// How much time has passed since this was written.
     fn since(&self) -> Millis {
-        self.seen
-            .map_or(Millis::default(), |seen| Millis::from(seen.elapsed()))
+        self.seen.map_or(Millis::default(), |seen| Millis::from(seen.elapsed()))
     }
 
     fn render(&self, columns: Option<usize>) -> String {
-        let screen = TextLayout {
-            width: columns.or(self.screen.width),
-            ..self.screen
-        };
+        let screen = TextLayout { width: columns.or(self.screen.width), ..self.screen };
         let mut text = String::new();
         for row in &self.rows {
             text.push_str(&self.row(row, &screen));
@@ -241,11 +228,7 @@ impl Area {
         let said = row.said.clone().or_else(printed).unwrap_or_default();
         let said = screen.fit(&said, used + width(&title) + 2);
         let text = format!("{} {title}  {took}", style.paint(Role::Active, activity));
-        if said.is_empty() {
-            text
-        } else {
-            format!("{text}  {}", style.paint(Role::Dim, said))
-        }
+        if said.is_empty() { text } else { format!("{text}  {}", style.paint(Role::Dim, said)) }
     }
 
     /// `[#####.....] 7/12 done | 1 rework | 2 waiting | $0.84/$5.00 | 03:12 | about 02:10 left`
@@ -262,11 +245,8 @@ impl Area {
         let text = parts.join(&format!(" {} ", symbols.separator));
         let (ended, all) = self.share;
         let full = (BAR * ended as usize).checked_div(all as usize).unwrap_or(0);
-        let bar = format!(
-            "{}{} ",
-            symbols.full.repeat(full.min(BAR)),
-            symbols.empty.repeat(BAR - full.min(BAR))
-        );
+        let bar =
+            format!("{}{} ", symbols.full.repeat(full.min(BAR)), symbols.empty.repeat(BAR - full.min(BAR)));
         // In a narrow window the sums say the same.
         match screen.width {
             Some(columns) if width(&bar) + width(&text) > columns => {

@@ -77,20 +77,14 @@ impl ProgressLine {
         let mut line = Self::new(verb, role, subject, first);
         let output = output.lines().map(sanitize_line);
         // A rule of one sign says nothing, and is often wider than what is left of the screen.
-        line.block
-            .extend(output.filter(|line| line.contains(char::is_alphanumeric)));
+        line.block.extend(output.filter(|line| line.contains(char::is_alphanumeric)));
         line.block.drain(..line.block.len().saturating_sub(BLOCK));
         line
     }
 
     /// Something to look at that changes no task.
     pub fn warning(subject: &str, detail: impl AsRef<str>) -> Self {
-        Self::new(
-            Verb::Run,
-            Role::Warn,
-            "warning",
-            format!("{subject}{}", detail.as_ref()),
-        )
+        Self::new(Verb::Run, Role::Warn, "warning", format!("{subject}{}", detail.as_ref()))
     }
 
     /// Marks the line as one that a live row of a terminal says as well.
@@ -112,12 +106,8 @@ impl ProgressLine {
             Some(rest) => format!("{}{rest}", style.paint(Role::Strong, &self.subject)),
             None => said,
         };
-        let mut text = format!(
-            "{} {} {}",
-            style.paint(self.role, verb),
-            style.paint(Role::Dim, time),
-            said.trim_end(),
-        );
+        let mut text =
+            format!("{} {} {}", style.paint(self.role, verb), style.paint(Role::Dim, time), said.trim_end(),);
         text.truncate(text.trim_end().len());
         for line in &self.block {
             let quoted = screen.wrap(&format!("{:VERB_WIDTH$} | {line}", ""));
@@ -143,12 +133,7 @@ pub struct LineBuilder {
 impl LineBuilder {
     /// For a run and a screen.
     pub fn new(run: impl Into<Option<RunId>>, screen: &TextLayout) -> Self {
-        Self {
-            live: Live::default(),
-            details: None,
-            run: run.into(),
-            symbols: screen.style.symbols(),
-        }
+        Self { live: Live::default(), details: None, run: run.into(), symbols: screen.style.symbols() }
     }
 
     /// The lines of one record; `state` is the state after it.
@@ -183,11 +168,7 @@ impl LineBuilder {
             .take(NAMED)
             .map(|(id, running)| {
                 let took = elapsed(self.live.attempt(running));
-                format!(
-                    "{} ({}, {took})",
-                    state.plan.title(*id),
-                    super::live::activity(state, *id, running)
-                )
+                format!("{} ({}, {took})", state.plan.title(*id), super::live::activity(state, *id, running))
             })
             .collect();
         if running.len() > NAMED {
@@ -224,19 +205,11 @@ fn gate_line(name: &str, event: &GateEvent) -> ProgressLine {
     let result = match event {
         GateEvent::Evaluated { result } => result,
         GateEvent::Overridden { reason, by } => {
-            return ProgressLine::new(
-                Verb::Gate,
-                Role::Warn,
-                name,
-                format!("overridden by {by}: {reason}"),
-            );
+            return ProgressLine::new(Verb::Gate, Role::Warn, name, format!("overridden by {by}: {reason}"));
         }
     };
-    let (role, mut detail) = if result.passed {
-        (Role::Good, "passed".to_owned())
-    } else {
-        (Role::Bad, "failed".to_owned())
-    };
+    let (role, mut detail) =
+        if result.passed { (Role::Good, "passed".to_owned()) } else { (Role::Bad, "failed".to_owned()) };
     if let Some(avg) = result.avg_score {
         append!(detail, "  average {avg}");
     }

@@ -58,13 +58,9 @@ impl Live {
                     ..
                 },
             ) => self.enter(*task, *to, at),
-            Event::Task(
-                _,
-                TaskEvent::Transition {
-                    to: Status::Done | Status::Failed,
-                    ..
-                },
-            ) => self.ended += 1,
+            Event::Task(_, TaskEvent::Transition { to: Status::Done | Status::Failed, .. }) => {
+                self.ended += 1
+            }
             Event::Turn(turn, TurnEvent::Progress(TurnUpdate::Spawned { process })) => {
                 self.update(turn.task, |running| running.process.clone_from(process));
             }
@@ -76,36 +72,27 @@ impl Live {
                     self.update(report.task, |running| running.passed.push(words));
                 }
             }
-            Event::Ask(
-                id,
-                AskEvent::Requested {
-                    purpose: Purpose::Score(place),
-                    ..
-                },
-            ) if id.attempt_try == 1 => self.update(id.task, |running| {
-                if place.seat == 0 {
-                    running.scored = 0;
-                }
-                running.seats = place.seat + 1;
-            }),
-            Event::Work(
-                task,
-                WorkEvent::Ended {
-                    job: Job::Check(_),
-                    end: JobEnd::Checked(result),
-                },
-            ) => self.update(*task, |running| running.checks += u32::from(result.reruns == 0)),
+            Event::Ask(id, AskEvent::Requested { purpose: Purpose::Score(place), .. })
+                if id.attempt_try == 1 =>
+            {
+                self.update(id.task, |running| {
+                    if place.seat == 0 {
+                        running.scored = 0;
+                    }
+                    running.seats = place.seat + 1;
+                })
+            }
+            Event::Work(task, WorkEvent::Ended { job: Job::Check(_), end: JobEnd::Checked(result) }) => {
+                self.update(*task, |running| running.checks += u32::from(result.reruns == 0))
+            }
             Event::Ask(
                 id,
                 AskEvent::Replied(AskReply {
-                    answer: Answer::Scores { .. } | Answer::Evaluation { .. },
-                    ..
+                    answer: Answer::Scores { .. } | Answer::Evaluation { .. }, ..
                 }),
             ) => {
                 // Who is asked once more replies once more: that is one seat all the same.
-                self.update(id.task, |running| {
-                    running.scored = (running.scored + 1).min(running.seats)
-                });
+                self.update(id.task, |running| running.scored = (running.scored + 1).min(running.seats));
             }
             _ => {}
         }
@@ -118,10 +105,7 @@ impl Live {
             Status::Review => running.attempt,
             _ => at,
         };
-        *running = RunningTask {
-            attempt,
-            ..RunningTask::at(running.since)
-        };
+        *running = RunningTask { attempt, ..RunningTask::at(running.since) };
     }
 
     /// Takes over the tasks that an earlier session left under way, which go on without a transition. Looks at
@@ -145,10 +129,7 @@ impl Live {
     /// Drops what an event ended, once the line about it is made: that line says how long it took.
     pub fn forget(&mut self, event: &Event) {
         if let Event::Task(task, TaskEvent::Transition { to, .. }) = event
-            && matches!(
-                to,
-                Status::Pending | Status::AwaitingApproval | Status::Done | Status::Failed
-            )
+            && matches!(to, Status::Pending | Status::AwaitingApproval | Status::Done | Status::Failed)
         {
             self.running.remove(task);
         }
@@ -161,14 +142,12 @@ impl Live {
 
     /// How long the session takes so far.
     pub fn elapsed(&self) -> Millis {
-        self.started
-            .map_or(Millis::default(), |started| self.now.since(started))
+        self.started.map_or(Millis::default(), |started| self.now.since(started))
     }
 
     /// How far into the session a moment was.
     pub fn offset(&self, at: Timestamp) -> Millis {
-        self.started
-            .map_or(Millis::default(), |started| at.since(started))
+        self.started.map_or(Millis::default(), |started| at.since(started))
     }
 
     /// How long the current attempt of a task takes.
@@ -180,11 +159,7 @@ impl Live {
     /// person has to act first.
     pub fn remaining(&self, state: &State) -> Option<Millis> {
         const ENOUGH: u32 = 3;
-        let left = state
-            .sums
-            .counts
-            .selected
-            .saturating_sub(state.sums.counts.ended());
+        let left = state.sums.counts.selected.saturating_sub(state.sums.counts.ended());
         if self.ended < ENOUGH || left == 0 || state.sums.counts.awaiting > 0 {
             return None;
         }

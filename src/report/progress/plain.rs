@@ -71,9 +71,7 @@ impl<W: Write> Observer for Plain<W> {
     fn on_events(&mut self, state: &State, _: u64, at: Timestamp, events: &[Event]) {
         let mut lines = self.lines.of_record(state, at, events);
         lines.retain(|line| line.is_failure || !self.only_failures);
-        if events
-            .iter()
-            .any(|event| matches!(event, Event::Run(RunEvent::Started(_) | RunEvent::Resumed(_))))
+        if events.iter().any(|event| matches!(event, Event::Run(RunEvent::Started(_) | RunEvent::Resumed(_))))
         {
             self.said = at;
         }

@@ -48,11 +48,7 @@ impl Terminal {
 fn size() -> (u16, u16) {
     let size = rustix::termios::tcgetwinsize(io::stderr());
     let size = size.map_or(USUAL_SIZE, |size| (size.ws_row, size.ws_col));
-    if size.0 == 0 || size.1 == 0 {
-        USUAL_SIZE
-    } else {
-        size
-    }
+    if size.0 == 0 || size.1 == 0 { USUAL_SIZE } else { size }
 }
 
 impl TermLike for Terminal {

@@ -57,18 +57,14 @@ fn verbose_adds_programs_turns_checks_and_answers() {
         vec![said, "and that".to_owned()]
     };
     let plain = Plain::new(&mut out, run_id(), TextLayout::default());
-    watch(
-        mission(),
-        &mut plain.verbose(Some(Details::new(programs, tail))),
-        |scene| {
-            scene.after(3).works(0).checked(0, 0, false, "2 tests failed");
-            scene.works(0).checked(0, 0, true, "");
-            scene.scored(0, 0, 4, 4).scored(0, 1, 4, 1);
-            scene.works(1).scanned(1, "out.txt", Some(12));
-            scene.unreadable(1, 0).evaluated(1, 80, "good");
-            scene.fails(2, rules::domain::FailureClass::Unknown, "exited 1");
-        },
-    );
+    watch(mission(), &mut plain.verbose(Some(Details::new(programs, tail))), |scene| {
+        scene.after(3).works(0).checked(0, 0, false, "2 tests failed");
+        scene.works(0).checked(0, 0, true, "");
+        scene.scored(0, 0, 4, 4).scored(0, 1, 4, 1);
+        scene.works(1).scanned(1, "out.txt", Some(12));
+        scene.unreadable(1, 0).evaluated(1, 80, "good");
+        scene.fails(2, rules::domain::FailureClass::Unknown, "exited 1");
+    });
     insta::assert_snapshot!(String::from_utf8(out).unwrap());
 }
 
@@ -88,9 +84,7 @@ fn what_stops_a_run_is_said() {
     let mission = || Mission::new("m").task("a", &[]);
     assert_eq!(
         last(mission(), |scene| {
-            scene
-                .after(12)
-                .input(&rules::engine::Fact::Stop(StopCause::Interrupted));
+            scene.after(12).input(&rules::engine::Fact::Stop(StopCause::Interrupted));
         }),
         "STOP [  12.0s] m  interrupted: what runs is ended, nothing new starts; a second Ctrl-C ends at once"
     );
@@ -119,10 +113,7 @@ fn rework_says_why() {
     let lines = plain(crash, TextLayout::default(), |scene| {
         scene.fails(0, rules::domain::FailureClass::Unknown, "exit status 3");
     });
-    assert!(
-        lines.contains("RETRY [   0.0s] a  attempt 2  outcome: exit status 3\n"),
-        "{lines}"
-    );
+    assert!(lines.contains("RETRY [   0.0s] a  attempt 2  outcome: exit status 3\n"), "{lines}");
 }
 
 #[test]
@@ -143,13 +134,9 @@ fn what_a_failed_check_printed_is_a_block_of_its_last_lines() {
     let output: String = (1..=30).map(|n| format!("line {n}\n")).collect();
     for screen in [TextLayout::default(), terminal(false)] {
         let text = plain(mission(), screen, |scene| {
-            scene
-                .works(0)
-                .checked(0, 0, false, &format!("test `pytest` exited 1\n{output}"));
+            scene.works(0).checked(0, 0, false, &format!("test `pytest` exited 1\n{output}"));
         });
-        let at = text
-            .find("1/1 check failed: test `pytest` exited 1\n")
-            .expect(&text);
+        let at = text.find("1/1 check failed: test `pytest` exited 1\n").expect(&text);
         let block: Vec<&str> = text[at..].lines().skip(1).take(6).collect();
         let expected: Vec<String> = (25..=30).map(|n| format!("{:13}| line {n}", "")).collect();
         assert_eq!(block, expected, "{text}");
@@ -175,16 +162,11 @@ fn what_is_too_long_goes_on_below_and_loses_nothing() {
 #[test]
 fn a_heartbeat_comes_once_a_minute_and_names_what_runs() {
     let mission = || {
-        let mission = (0..5).fold(Mission::new("m"), |mission, n| {
-            mission.task(&format!("task {n}"), &[])
-        });
+        let mission = (0..5).fold(Mission::new("m"), |mission, n| mission.task(&format!("task {n}"), &[]));
         mission.gate("g", &[0, 1, 2, 3, 4], &[], None)
     };
-    let beats = |play: fn(&mut Scene<'_>)| {
-        plain(mission(), TextLayout::default(), play)
-            .matches("running  ")
-            .count()
-    };
+    let beats =
+        |play: fn(&mut Scene<'_>)| plain(mission(), TextLayout::default(), play).matches("running  ").count();
     assert_eq!(beats(|scene| scene.after(59).heartbeat()), 0);
     assert_eq!(
         beats(|scene| {
@@ -208,20 +190,9 @@ fn a_heartbeat_comes_once_a_minute_and_names_what_runs() {
 
 #[test]
 fn what_an_earlier_session_left_under_way_is_named_too() {
-    let mut scene = Scene::start(
-        Mission::new("m")
-            .task("judged", &[])
-            .panel()
-            .task("worked on", &[]),
-    );
-    scene
-        .works(0)
-        .scored(0, 0, 4, 4)
-        .spawned(1)
-        .stopped(StopCause::Interrupted);
-    scene
-        .after(3600)
-        .input(&rules::engine::Fact::resume(rules::plan::RunOptions::default()));
+    let mut scene = Scene::start(Mission::new("m").task("judged", &[]).panel().task("worked on", &[]));
+    scene.works(0).scored(0, 0, 4, 4).spawned(1).stopped(StopCause::Interrupted);
+    scene.after(3600).input(&rules::engine::Fact::resume(rules::plan::RunOptions::default()));
     let mut out = Vec::new();
     let mut progress = Plain::new(&mut out, run_id(), TextLayout::default());
     let resumed = scene.records.last().unwrap();
@@ -229,11 +200,7 @@ fn what_an_earlier_session_left_under_way_is_named_too() {
     scene.after(60);
     progress.on_heartbeat(&scene.state, scene.now);
     assert_eq!(
-        String::from_utf8(out)
-            .unwrap()
-            .lines()
-            .map(str::trim)
-            .collect::<Vec<_>>(),
+        String::from_utf8(out).unwrap().lines().map(str::trim).collect::<Vec<_>>(),
         [
             "RESUME [   0.0s] m  0 of 2 tasks finished before",
             "RUN [  60.0s] 2 tasks running  judged (judges 1/2, 01:00), worked on (working, 01:00)",
@@ -256,11 +223,7 @@ impl io::Write for Closed {
 
 #[test]
 fn a_broken_pipe_is_silent() {
-    watch(
-        eventful(),
-        &mut Plain::new(Closed, run_id(), TextLayout::default()),
-        play_eventful,
-    );
+    watch(eventful(), &mut Plain::new(Closed, run_id(), TextLayout::default()), play_eventful);
 }
 
 /// A terminal that remembers what was written to it, without cursor movement.
@@ -319,24 +282,14 @@ impl io::Write for Paper {
 }
 
 fn terminal(unicode: bool) -> TextLayout {
-    TextLayout {
-        width: Some(80),
-        style: Style {
-            color: false,
-            unicode,
-        },
-    }
+    TextLayout { width: Some(80), style: Style { color: false, unicode } }
 }
 
 #[test]
 fn the_bar_scrolls_the_lines_of_plain_progress() {
     let paper = Paper::default();
     let target = ProgressDrawTarget::term_like(Box::new(paper.clone()));
-    watch(
-        eventful(),
-        &mut BarView::on(target, paper.clone(), run_id(), terminal(true)),
-        play_eventful,
-    );
+    watch(eventful(), &mut BarView::on(target, paper.clone(), run_id(), terminal(true)), play_eventful);
     let seen = paper.0.lock().unwrap().clone();
     let expected = plain(eventful(), terminal(true), play_eventful);
     // Each with what goes on below it.
@@ -349,10 +302,7 @@ fn the_bar_scrolls_the_lines_of_plain_progress() {
         assert!(seen.contains(line.trim_end()), "{line}");
     }
     assert!(!seen.contains(" START ["), "{seen}");
-    assert!(
-        seen.contains(" 4/8 done · 1 failed · 1 skipped · 2 rework · 1 waiting · 0"),
-        "{seen}"
-    );
+    assert!(seen.contains(" 4/8 done · 1 failed · 1 skipped · 2 rework · 1 waiting · 0"), "{seen}");
 }
 
 #[test]
@@ -376,16 +326,9 @@ fn the_bottom_shows_what_runs_and_the_sums() {
 
 #[test]
 fn at_most_eight_rows_are_shown_and_the_rest_is_counted() {
-    let mut mission = (0..20).fold(Mission::new("m"), |mission, n| {
-        mission.task(&format!("task {n}"), &[])
-    });
+    let mut mission = (0..20).fold(Mission::new("m"), |mission, n| mission.task(&format!("task {n}"), &[]));
     mission.plan.rules.concurrency = 11;
-    let mut bar = BarView::on(
-        ProgressDrawTarget::hidden(),
-        io::sink(),
-        run_id(),
-        terminal(false),
-    );
+    let mut bar = BarView::on(ProgressDrawTarget::hidden(), io::sink(), run_id(), terminal(false));
     let scene = Scene::start(mission);
     bar.on_start(&scene.state);
     for record in &scene.records {
@@ -393,8 +336,5 @@ fn at_most_eight_rows_are_shown_and_the_rest_is_counted() {
     }
     let text = bottom(&bar);
     assert_eq!(text.lines().count(), 9);
-    assert_eq!(
-        text.lines().last(),
-        Some("................ 0/20 done | 11 running | 00:00")
-    );
+    assert_eq!(text.lines().last(), Some("................ 0/20 done | 11 running | 00:00"));
 }

@@ -26,22 +26,14 @@ impl Details {
     /// `programs`: each agent and where it is. `tail`: the last lines that a turn wrote to standard error; this module
     /// opens no files.
     pub fn new(programs: Vec<(String, String)>, tail: impl Fn(TurnId) -> Vec<String> + 'static) -> Self {
-        Self {
-            programs,
-            tail: Box::new(tail),
-        }
+        Self { programs, tail: Box::new(tail) }
     }
 
     /// More lines for an event, after the one that everybody sees.
     pub fn of_event(&self, state: &State, event: &Event) -> Vec<ProgressLine> {
         match event {
             Event::Run(RunEvent::Started(_) | RunEvent::Resumed(_)) => self.of_programs(),
-            Event::Turn(
-                turn,
-                TurnEvent::Progress(TurnUpdate::Spawned {
-                    process: Some(process),
-                }),
-            ) => {
+            Event::Turn(turn, TurnEvent::Progress(TurnUpdate::Spawned { process: Some(process) })) => {
                 let detail = format!("process {}", process.pid);
                 vec![dim(Verb::Start, title(state, turn.task), detail)]
             }
@@ -53,27 +45,12 @@ impl Details {
             }
             Event::Work(
                 task,
-                WorkEvent::Ended {
-                    job: Job::Scan { .. } | Job::Stage(..),
-                    end: JobEnd::Seen { files, .. },
-                },
+                WorkEvent::Ended { job: Job::Scan { .. } | Job::Stage(..), end: JobEnd::Seen { files, .. } },
             ) => files.iter().map(|file| of_file(state, *task, file)).collect(),
-            Event::Work(
-                task,
-                WorkEvent::Ended {
-                    job: Job::Check(check),
-                    end: JobEnd::Checked(result),
-                },
-            ) => vec![of_check(state, *task, *check, result)],
-            Event::Ask(
-                id,
-                AskEvent::Requested {
-                    purpose: Purpose::Score(seat),
-                    agent,
-                    strict,
-                    ..
-                },
-            ) => {
+            Event::Work(task, WorkEvent::Ended { job: Job::Check(check), end: JobEnd::Checked(result) }) => {
+                vec![of_check(state, *task, *check, result)]
+            }
+            Event::Ask(id, AskEvent::Requested { purpose: Purpose::Score(seat), agent, strict, .. }) => {
                 let again = strict.as_ref().map(|why| format!(", once more: {why}"));
                 let (agent, again) = (state.plan.agent_name(*agent), again.unwrap_or_default());
                 let detail = format!("asks judge {}: {agent}{again}", seat.seat + 1);
@@ -81,12 +58,7 @@ impl Details {
             }
             Event::Ask(
                 id,
-                AskEvent::Replied(AskReply {
-                    purpose: Purpose::Score(seat),
-                    reply,
-                    answer,
-                    ..
-                }),
+                AskEvent::Replied(AskReply { purpose: Purpose::Score(seat), reply, answer, .. }),
             ) => of_reply(state, id.task, *seat, reply, answer),
             _ => Vec::new(),
         }
@@ -95,9 +67,7 @@ impl Details {
     /// Where each agent is.
     fn of_programs(&self) -> Vec<ProgressLine> {
         let programs = self.programs.iter();
-        programs
-            .map(|(agent, place)| dim(Verb::Run, agent, format!("agent at {place}")))
-            .collect()
+        programs.map(|(agent, place)| dim(Verb::Run, agent, format!("agent at {place}"))).collect()
     }
 
     /// How a turn ended; where not well, with what it said last on standard error.
@@ -153,18 +123,13 @@ fn of_reply(
 ) -> Vec<ProgressLine> {
     let said = match answer {
         Answer::Evaluation { points, .. } => points.to_string(),
-        Answer::Scores {
-            scores: dimensions, ..
-        } => {
+        Answer::Scores { scores: dimensions, .. } => {
             let score = |scored: &DimensionScore| format!("{} {}", scored.dimension, scored.points);
             dimensions.iter().map(score).collect::<Vec<_>>().join(", ")
         }
         _ => return Vec::new(),
     };
-    let model = reply
-        .model
-        .as_ref()
-        .map_or_else(String::new, |model| format!(" ({model})"));
+    let model = reply.model.as_ref().map_or_else(String::new, |model| format!(" ({model})"));
     let usage = usage_words(&reply.usage);
     let detail = format!("judge {}{model}: {said}{usage}", seat.seat + 1);
     vec![dim(Verb::Review, title(state, task), detail)]

@@ -44,9 +44,7 @@ pub fn unified(old: &str, new: &str, names: (&str, &str)) -> String {
 
 /// The lines of a unified difference with their signs; `@` stands for the header of a hunk.
 fn hunks(old: &[&str], new: &[&str]) -> Vec<(char, String)> {
-    let difference = TextDiff::configure()
-        .timeout(LONGEST_SEARCH)
-        .diff_slices(old, new);
+    let difference = TextDiff::configure().timeout(LONGEST_SEARCH).diff_slices(old, new);
     let mut lines = Vec::new();
     for hunk in difference.unified_diff().context_radius(CONTEXT).iter_hunks() {
         lines.push(('@', hunk.header().to_string()));
@@ -88,10 +86,7 @@ pub fn consequences(events: &[Event], after: &State) -> String {
         ("added", plan.titles(&change.added)),
         ("removed", plan.titles(&change.removed)),
         ("changed", plan.titles(&change.changed)),
-        (
-            "done again, because built on what was changed",
-            plan.titles(&again),
-        ),
+        ("done again, because built on what was changed", plan.titles(&again)),
         ("gates that are evaluated again", gates.collect()),
     ];
     for (what, names) in lists {
@@ -114,12 +109,7 @@ pub fn consequences(events: &[Event], after: &State) -> String {
 /// A task that is withdrawn.
 fn again(event: &Event) -> Option<TaskId> {
     match event {
-        Event::Task(
-            task,
-            TaskEvent::Transition {
-                to: Status::Pending, ..
-            },
-        ) => Some(*task),
+        Event::Task(task, TaskEvent::Transition { to: Status::Pending, .. }) => Some(*task),
         _ => None,
     }
 }
@@ -174,10 +164,7 @@ mod tests {
     #[test]
     fn changes_far_from_each_other_are_hunks_of_their_own() {
         let old: String = (1..=20).map(|n| format!("{n}\n")).collect();
-        let new = old
-            .replace("\n2\n", "\n")
-            .replace("\n9\n", "\nnine\n")
-            .replace("\n20\n", "\n20\n21\n");
+        let new = old.replace("\n2\n", "\n").replace("\n9\n", "\nnine\n").replace("\n20\n", "\n20\n21\n");
         assert_eq!(
             unified(&old, &new, ("old", "new")),
             "--- old\n+++ new\n@@ -1,12 +1,11 @@\n 1\n-2\n 3\n 4\n 5\n 6\n 7\n 8\n-9\n+nine\n 10\n 11\n 12\n\
@@ -193,10 +180,7 @@ mod tests {
     #[test]
     fn lines_are_shown_with_their_indent_and_without_what_a_terminal_would_do() {
         let text = unified("a:\n  b: 1\n", "a:\n  b: \u{1b}[31m2\r\n", ("frozen", "now"));
-        assert_eq!(
-            text,
-            "--- frozen\n+++ now\n@@ -1,2 +1,2 @@\n a:\n-  b: 1\n+  b: 2\n"
-        );
+        assert_eq!(text, "--- frozen\n+++ now\n@@ -1,2 +1,2 @@\n a:\n-  b: 1\n+  b: 2\n");
     }
 
     #[test]
@@ -222,10 +206,7 @@ mod tests {
         let lines = |line: fn(u64) -> String| (0..300_000).map(line).collect::<String>();
         let names = lines(|n| format!("{}\n", n % 7));
         let begin = Instant::now();
-        for other in [
-            lines(|n| format!("{}\n", n * n % 11)),
-            lines(|n| format!("other {n}\n")),
-        ] {
+        for other in [lines(|n| format!("{}\n", n * n % 11)), lines(|n| format!("other {n}\n"))] {
             assert!(unified(&names, &other, ("old", "new")).contains("more lines"));
         }
         assert!(begin.elapsed() < Duration::from_secs(20), "{:?}", begin.elapsed());

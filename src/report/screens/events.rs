@@ -41,11 +41,7 @@ pub fn human_line(event: &PublicEvent, screen: &TextLayout) -> String {
     if let Some(title) = event.payload.get("title").and_then(Value::as_str) {
         words.push_str(title);
     }
-    for (key, value) in event
-        .payload
-        .iter()
-        .filter(|(key, _)| !LEFT_OUT.contains(&key.as_str()))
-    {
+    for (key, value) in event.payload.iter().filter(|(key, _)| !LEFT_OUT.contains(&key.as_str())) {
         let gap = if words.is_empty() { "" } else { "  " };
         append!(words, "{gap}{key}={}", plain(value));
     }
@@ -77,9 +73,7 @@ fn plain(value: &Value) -> String {
         }
         Value::Object(map) => {
             let known = map.iter().filter(|(_, value)| !value.is_null());
-            let parts: Vec<String> = known
-                .map(|(key, value)| format!("{key} {}", plain(value)))
-                .collect();
+            let parts: Vec<String> = known.map(|(key, value)| format!("{key} {}", plain(value))).collect();
             parts.join(", ")
         }
         other => other.to_string(),

@@ -40,10 +40,7 @@ impl GivenThreshold {
         }
         let selected = state.plan.selected_ids();
         let bars = selected.flat_map(|id| bars(state, id));
-        Some(Self {
-            bar,
-            reviews: bars.filter(|found| *found == bar).count(),
-        })
+        Some(Self { bar, reviews: bars.filter(|found| *found == bar).count() })
     }
 
     /// In words: `--eval-threshold 99 applies to 2 reviews`.
@@ -81,15 +78,8 @@ fn bars(state: &State, id: TaskId) -> impl Iterator<Item = Bar> {
 pub fn forewarnings(state: &State) -> Vec<String> {
     let threshold = GivenThreshold::of(state).filter(|given| given.reviews == 0);
     let threshold = threshold.map(|given| given.words());
-    let warnings = threshold
-        .into_iter()
-        .chain(unscored_bars(state))
-        .chain(not_calibrated(state));
-    warnings
-        .chain(idle_fallbacks(state))
-        .chain(early_readers(state))
-        .chain(unknown_costs(state))
-        .collect()
+    let warnings = threshold.into_iter().chain(unscored_bars(state)).chain(not_calibrated(state));
+    warnings.chain(idle_fallbacks(state)).chain(early_readers(state)).chain(unknown_costs(state)).collect()
 }
 
 /// Reviews that keep their bar though the run has bars from labelled work.
@@ -98,19 +88,13 @@ fn not_calibrated(state: &State) -> impl Iterator<Item = String> {
     plan.selected_ids().filter_map(|id| {
         let (why, bar) = (plan.not_calibrated(id)?, plan.bar(id)?);
         let title = plan.title(id);
-        Some(format!(
-            "the review of '{title}' keeps its bar {}: {why}",
-            bar.points
-        ))
+        Some(format!("the review of '{title}' keeps its bar {}: {why}", bar.points))
     })
 }
 
 /// Commands that judge and that have something in a pipe which may stop reading early, each once.
 fn early_readers(state: &State) -> BTreeSet<String> {
-    let commands = state
-        .plan
-        .selected_ids()
-        .flat_map(|id| judging_commands(&state.plan, id));
+    let commands = state.plan.selected_ids().flat_map(|id| judging_commands(&state.plan, id));
     let warning = |(_, command): (_, String)| {
         let line = command.trim().lines().next()?;
         Some(format!("`{line}`: {}", reader_hint(&command)?))
@@ -126,10 +110,7 @@ fn unknown_costs(state: &State) -> Vec<String> {
     };
     let is_known = |agent: &Agent| {
         let tells = |field| agent.preset.as_ref().is_some_and(|preset| preset.tells(field));
-        let has_price = agent
-            .model
-            .as_deref()
-            .is_some_and(|model| plan.price(model).is_some());
+        let has_price = agent.model.as_deref().is_some_and(|model| plan.price(model).is_some());
         let by_itself = agent.adapter.is_http() || agent.adapter == Adapter::Echo || tells(Field::Cost);
         by_itself || agent.max_cost_per_turn.is_some() || has_price && tells(Field::In)
     };
@@ -172,10 +153,7 @@ fn idle_fallbacks(state: &State) -> Vec<String> {
 /// nobody who reads those would know.
 pub fn loosened(state: &State) -> Vec<String> {
     let found = state.plan.rules.loosened.iter();
-    found
-        .filter(|found| found.is_beneath)
-        .map(Loosening::words)
-        .collect()
+    found.filter(|found| found.is_beneath).map(Loosening::words).collect()
 }
 
 /// Gates that need a score where nobody gives any, and a threshold of the mission that holds nothing for the same reason.
@@ -198,12 +176,7 @@ fn unscored_bars(state: &State) -> Vec<String> {
     let gates = gates.filter(|gate| gate.part == Part::Selected && gate.min_score.is_some());
     let shut = gates.filter(|gate| is_shut(&gate.after));
     let mut found: Vec<String> = shut
-        .map(|gate| {
-            format!(
-                "the gate '{}' cannot pass: it has a minScore, and {why}",
-                gate.name
-            )
-        })
+        .map(|gate| format!("the gate '{}' cannot pass: it has a minScore, and {why}", gate.name))
         .collect();
     if plan.rules.quality_threshold.is_some() && !plan.selected_ids().any(is_scored) {
         found.push("`qualityThreshold` holds nothing: no task of this run is given a score".to_owned());
@@ -219,10 +192,7 @@ pub fn unjudged(state: &State) -> Vec<String> {
     }
     let nobody =
         |id: &TaskId| plan.task(*id).review == Review::Auto && plan.judge(*id) == Some(&Judge::Nobody);
-    plan.selected_ids()
-        .filter(nobody)
-        .map(|id| unjudged_words(state, id))
-        .collect()
+    plan.selected_ids().filter(nobody).map(|id| unjudged_words(state, id)).collect()
 }
 
 fn unjudged_words(state: &State, id: TaskId) -> String {

@@ -24,10 +24,7 @@ fn row(screen: &TextLayout, first: &str, rest: &str) -> String {
 /// Renders a page of Markdown.
 pub fn page(markdown: &str, screen: &TextLayout) -> String {
     let columns = screen.width.unwrap_or(COLUMNS.0).min(COLUMNS.1);
-    let screen = TextLayout {
-        width: Some(columns),
-        ..*screen
-    };
+    let screen = TextLayout { width: Some(columns), ..*screen };
     // What is shown, the text of the block at hand, and what stands before its first line.
     let (mut shown, mut text, mut marker) = (String::new(), String::new(), String::new());
     // The lists around the block, each with the number of its next entry.
@@ -70,10 +67,7 @@ pub fn page(markdown: &str, screen: &TextLayout) -> String {
             | Event::End(TagEnd::List(_)) => {
                 if !text.is_empty() {
                     let before = take(&mut marker);
-                    shown += &format!(
-                        "{before}{}\n",
-                        screen.wrap_beside(&take(&mut text), width(&before))
-                    );
+                    shown += &format!("{before}{}\n", screen.wrap_beside(&take(&mut text), width(&before)));
                 }
                 match event {
                     Event::Start(Tag::List(first)) => lists.push(first),

@@ -9,9 +9,6 @@ pub fn header(turn: &TurnHistory, screen: &TextLayout) -> String {
         TurnStanding::Lost => " (interrupted)",
         TurnStanding::Open | TurnStanding::Finished(_) => "",
     };
-    let text = format!(
-        "==> attempt {}, turn {}{standing} <==",
-        turn.id.attempt, turn.id.turn
-    );
+    let text = format!("==> attempt {}, turn {}{standing} <==", turn.id.attempt, turn.id.turn);
     format!("{}\n", screen.style.paint(Role::Dim, text))
 }

@@ -32,17 +32,8 @@ const ROOMY: usize = 96;
 const AGENT_WIDTH: usize = 16;
 const ROW_HEIGHT: usize = 3;
 
-const COLUMNS: [&str; 9] = [
-    "TASK",
-    "AGENT",
-    "STATUS",
-    "FLAG",
-    "SCORE",
-    "TRIES",
-    "STARTED (UTC)",
-    "TIME",
-    "NOTE",
-];
+const COLUMNS: [&str; 9] =
+    ["TASK", "AGENT", "STATUS", "FLAG", "SCORE", "TRIES", "STARTED (UTC)", "TIME", "NOTE"];
 
 /// The page in at most so many lines, as far as that can be: what is done and clean gives way first, then what has not begun.
 /// What failed, runs or waits stays.
@@ -125,18 +116,11 @@ impl StatusPage {
             run: run.run_id.cloned(),
             mission: run.mission.to_owned(),
             unattended: run.unattended,
-            at_work: run
-                .agents_at_work
-                .iter()
-                .map(|title| (*title).to_owned())
-                .collect(),
+            at_work: run.agents_at_work.iter().map(|title| (*title).to_owned()).collect(),
             more_at_work: 0,
             since: None,
             hidden: run.counts.total.saturating_sub(shown.len()),
-            rows: shown
-                .into_iter()
-                .map(|id| TaskLine::of(&run.tasks.row(id)))
-                .collect(),
+            rows: shown.into_iter().map(|id| TaskLine::of(&run.tasks.row(id))).collect(),
             finished: run.finished_at,
             facts: context! {
                 not_reviewed => run.not_reviewed(),
@@ -182,11 +166,7 @@ impl StatusPage {
 
     /// Where the run stands, given whether a live process writes to it.
     pub fn run_state(&self, has_writer: bool) -> RunState {
-        if has_writer {
-            RunState::Running
-        } else {
-            self.unattended
-        }
+        if has_writer { RunState::Running } else { self.unattended }
     }
 
     /// The page for a screen, with a line feed at its end.
@@ -226,17 +206,13 @@ impl StatusPage {
         for column in table.column_iter_mut().skip(1) {
             column.set_constraint(ColumnConstraint::ContentWidth);
         }
-        table
-            .lines()
-            .map(|line| line.trim_end().to_owned() + "\n")
-            .collect()
+        table.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
     }
 }
 
 fn chosen<T>(all: [T; COLUMNS.len()], shown: [bool; COLUMNS.len()]) -> Vec<T> {
     let all = all.into_iter().zip(shown);
-    all.filter_map(|(one, is_shown)| is_shown.then_some(one))
-        .collect()
+    all.filter_map(|(one, is_shown)| is_shown.then_some(one)).collect()
 }
 
 fn empty_table(screen: &TextLayout) -> Table {
@@ -249,17 +225,11 @@ fn empty_table(screen: &TextLayout) -> Table {
     }
     match screen.width {
         Some(width) => table
-            .load_style(if screen.style.unicode {
-                UTF8_BORDERS_ONLY
-            } else {
-                ASCII_BORDERS_ONLY_CONDENSED
-            })
+            .load_style(if screen.style.unicode { UTF8_BORDERS_ONLY } else { ASCII_BORDERS_ONLY_CONDENSED })
             .set_content_arrangement(ContentArrangement::Dynamic)
             .set_truncation_indicator(screen.style.symbols().ellipsis)
             .set_width(u16::try_from(width).unwrap_or(u16::MAX)),
-        None => table
-            .load_style(NOTHING)
-            .set_content_arrangement(ContentArrangement::Disabled),
+        None => table.load_style(NOTHING).set_content_arrangement(ContentArrangement::Disabled),
     };
     table
 }
@@ -271,10 +241,7 @@ fn words_of(tail: &Tail) -> String {
     let moved = [
         (&[Status::Done][..], "done"),
         (&[Status::Failed], "failed"),
-        (
-            &[Status::Assigned, Status::InProgress, Status::Review],
-            "under way",
-        ),
+        (&[Status::Assigned, Status::InProgress, Status::Review], "under way"),
         (&[Status::Pending], "pending"),
         (&[Status::AwaitingApproval], "waiting"),
     ];
@@ -342,9 +309,7 @@ impl TaskLine {
             harmless(&self.agent, agent),
             self.color().into_iter().fold(Cell::new(status), Cell::fg),
             Cell::new(or_nothing(flag)),
-            Cell::new(or_nothing(
-                self.points.map(|points| against_bar(points, self.bar, symbols)),
-            )),
+            Cell::new(or_nothing(self.points.map(|points| against_bar(points, self.bar, symbols)))),
             right(Some(self.tries.to_string())),
             // The day stands in `quorum runs`.
             right(started.map(|at| at[11..19].to_owned())),
@@ -437,9 +402,7 @@ mod tests {
     }
 
     fn status(scene: &Scene<'_>, standing: RunState, screen: &TextLayout) -> String {
-        StatusPage::of(&document(scene, standing))
-            .render(standing, scene.now, screen)
-            .unwrap()
+        StatusPage::of(&document(scene, standing)).render(standing, scene.now, screen).unwrap()
     }
 
     #[test]
@@ -491,15 +454,9 @@ mod tests {
         assert_eq!(note(&scene, 1), "waits for a slot (1 at a time)");
         assert_eq!(note(&scene, 0), "");
         scene.stopped(rules::engine::StopCause::Interrupted);
-        assert_eq!(
-            note(&scene, 1),
-            "",
-            "without a session nobody waits for its slots"
-        );
+        assert_eq!(note(&scene, 1), "", "without a session nobody waits for its slots");
         let mut mission = Mission::new("m").task("a", &[]).task("b", &[]);
-        std::sync::Arc::make_mut(&mut mission.plan.agents)[0]
-            .spec
-            .max_concurrent = Some(1);
+        std::sync::Arc::make_mut(&mut mission.plan.agents)[0].spec.max_concurrent = Some(1);
         let scene = Scene::start(mission);
         let waits = "waits for agent worker (maxConcurrent: 1)";
         let text = status(&scene, RunState::Running, &TextLayout::default());
@@ -511,10 +468,8 @@ mod tests {
         let mut scene = Scene::start(Mission::new("m").task("a", &[]).task("b", &[]));
         scene.works(0);
         let mut page = StatusPage::of(&document(&scene, RunState::Crashed));
-        let text = |page: &StatusPage| {
-            page.render(RunState::Crashed, scene.now, &TextLayout::default())
-                .unwrap()
-        };
+        let text =
+            |page: &StatusPage| page.render(RunState::Crashed, scene.now, &TextLayout::default()).unwrap();
         let plain = text(&page);
         let mut since = Tail {
             from: Timestamp(1_795_298_340_000),
@@ -542,10 +497,7 @@ mod tests {
         // Who is not on the page is counted.
         for (tasks, words) in [
             (vec![TaskId(1)], "at work on b;"),
-            (
-                vec![TaskId(1), TaskId(7), TaskId(8)],
-                "at work on b, 2 more tasks;",
-            ),
+            (vec![TaskId(1), TaskId(7), TaskId(8)], "at work on b, 2 more tasks;"),
             (vec![TaskId(7)], "at work on 1 task;"),
         ] {
             page.outlived_by(&tasks);
@@ -555,9 +507,7 @@ mod tests {
 
     #[test]
     fn what_is_done_and_clean_gives_way_in_a_long_table() {
-        let mission = (0..300).fold(Mission::new("m"), |mission, n| {
-            mission.task(&format!("task {n}"), &[])
-        });
+        let mission = (0..300).fold(Mission::new("m"), |mission, n| mission.task(&format!("task {n}"), &[]));
         let mut scene = Scene::start(mission);
         scene.works(0).evaluated(0, 90, "");
         let text = status(&scene, RunState::Running, &TextLayout::default());

@@ -69,10 +69,7 @@ impl Style {
 
     /// The text in the colour of its role, where colours may be used.
     pub fn paint<T: fmt::Display>(self, role: Role, text: T) -> Painted<T> {
-        Painted {
-            style: self.color.then(|| role.style()),
-            text,
-        }
+        Painted { style: self.color.then(|| role.style()), text }
     }
 
     /// The symbols that may be used.
@@ -145,23 +142,11 @@ pub struct Symbols {
     pub empty: &'static str,
 }
 
-const UNICODE: Symbols = Symbols {
-    reaches: "≥",
-    separator: "·",
-    ellipsis: "…",
-    nothing: "–",
-    full: "━",
-    empty: "┄",
-};
+const UNICODE: Symbols =
+    Symbols { reaches: "≥", separator: "·", ellipsis: "…", nothing: "–", full: "━", empty: "┄" };
 
-const ASCII: Symbols = Symbols {
-    reaches: ">=",
-    separator: "|",
-    ellipsis: "...",
-    nothing: "-",
-    full: "#",
-    empty: ".",
-};
+const ASCII: Symbols =
+    Symbols { reaches: ">=", separator: "|", ellipsis: "...", nothing: "-", full: "#", empty: "." };
 
 /// The layout of an output: its style and its width.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -198,11 +183,7 @@ impl TextLayout {
         let wrap = |line: &str| {
             let blanks = line.len() - line.trim_start_matches(' ').len();
             let quoted = line[blanks..].starts_with("| ");
-            let indent = if quoted {
-                format!("{}| ", &line[..blanks])
-            } else {
-                " ".repeat(blanks + indent)
-            };
+            let indent = if quoted { format!("{}| ", &line[..blanks]) } else { " ".repeat(blanks + indent) };
             textwrap::fill(line, wrap_options(columns).subsequent_indent(&indent))
         };
         text.split('\n').map(wrap).collect::<Vec<_>>().join("\n")
@@ -215,11 +196,7 @@ impl TextLayout {
         let Some(columns) = self.width else {
             return text.to_owned();
         };
-        let below = if columns.saturating_sub(used) < LEAST {
-            4.min(columns / 2)
-        } else {
-            used
-        };
+        let below = if columns.saturating_sub(used) < LEAST { 4.min(columns / 2) } else { used };
         let before = " ".repeat(used);
         let options = wrap_options(columns).initial_indent(&before);
         let below = " ".repeat(below);
@@ -269,11 +246,7 @@ mod tests {
             (Always, false, &[("NO_COLOR", "1")], true),
             (Never, true, &[term, ("CLICOLOR_FORCE", "1")], false),
         ] {
-            assert_eq!(
-                resolve(choice, terminal, env).color,
-                color,
-                "{choice:?} {terminal} {env:?}"
-            );
+            assert_eq!(resolve(choice, terminal, env).color, color, "{choice:?} {terminal} {env:?}");
         }
         assert_eq!("always".parse(), Ok(Always));
         assert!("yes".parse::<ColorChoice>().is_err());
@@ -298,10 +271,7 @@ mod tests {
     fn paint_without_colour_is_the_text_alone() {
         let plain = Style::default();
         assert_eq!(plain.paint(Role::Bad, "FAIL").to_string(), "FAIL");
-        let colored = Style {
-            color: true,
-            unicode: false,
-        };
+        let colored = Style { color: true, unicode: false };
         assert_eq!(colored.paint(Role::Dim, "x").to_string(), "\u{1b}[2mx\u{1b}[0m");
     }
 }

@@ -182,10 +182,7 @@ fn next_commands(run: &RunDocument<'_>) -> Vec<String> {
     let was_stopped = run.ended.is_some_and(|outcome| outcome.class.is_stop());
     if broken.is_some() && !was_stopped {
         commands.push(format!("quorum resume {id} --retry-failed"));
-    } else if let Some(worst) = shut
-        .and_then(|gate| tasks.worst_before(gate.id))
-        .filter(|_| !was_stopped)
-    {
+    } else if let Some(worst) = shut.and_then(|gate| tasks.worst_before(gate.id)).filter(|_| !was_stopped) {
         // A gate that failed stays so as long as the work before it is what it was.
         let title = shell_word(tasks.title(worst));
         commands.push(format!("quorum resume {id} --redo {title}"));

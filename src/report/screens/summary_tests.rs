@@ -6,11 +6,7 @@ use rules::engine::StopCause;
 
 fn block(scene: &Scene<'_>, screen: &TextLayout) -> String {
     let outcome = scene.view.outcome.as_ref().expect("the session has ended");
-    RunDocument::human(
-        &RunDocument::of_session(&scene.state, &scene.view, Some(outcome)),
-        screen,
-    )
-    .unwrap()
+    RunDocument::human(&RunDocument::of_session(&scene.state, &scene.view, Some(outcome)), screen).unwrap()
 }
 
 fn plain(scene: &Scene<'_>) -> String {
@@ -94,9 +90,7 @@ fn what_was_allowed_is_named() {
 
 #[test]
 fn long_lists_are_counted() {
-    let mission = (0..13).fold(Mission::new("m"), |mission, n| {
-        mission.task(&format!("task {n}"), &[])
-    });
+    let mission = (0..13).fold(Mission::new("m"), |mission, n| mission.task(&format!("task {n}"), &[]));
     let mut scene = Scene::start(mission);
     while let Some(task) = (0..13).find(|task| scene.state.task(TaskId(*task)).work.turn.is_some()) {
         scene.works(task).evaluated(task, 70, "");

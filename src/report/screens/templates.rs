@@ -29,10 +29,7 @@ pub fn render(screen: &TextLayout, template: &str, values: Value) -> Result<Stri
 pub fn environment<'t>(screen: &TextLayout) -> Result<Environment<'t>, Error> {
     let mut environment = Environment::new();
     let mut syntax = SyntaxConfig::builder();
-    syntax
-        .trim_blocks(true)
-        .lstrip_blocks(true)
-        .keep_trailing_newline(true);
+    syntax.trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true);
     environment.set_syntax(syntax.build()?);
     // Documents leave fields out that have no value: templates may ask for them, and print none of them.
     environment.set_undefined_behavior(UndefinedBehavior::SemiStrict);
@@ -96,8 +93,7 @@ fn letters(screen: &TextLayout, text: &str) -> String {
     if screen.style.unicode {
         return text.to_owned();
     }
-    text.replace('…', screen.style.symbols().ellipsis)
-        .replace('–', "-")
+    text.replace('…', screen.style.symbols().ellipsis).replace('–', "-")
 }
 
 fn join(values: Vec<Value>, between: &str) -> Value {
@@ -117,13 +113,7 @@ fn table(text: &Value) -> Vec<Value> {
 fn lines(text: &Value) -> Vec<Value> {
     let is_safe = text.is_safe();
     let lines = text.as_str().unwrap_or_default().trim_end().lines();
-    let lines = lines.map(|line| {
-        if is_safe {
-            line.to_owned()
-        } else {
-            sanitize_line(line)
-        }
-    });
+    let lines = lines.map(|line| if is_safe { line.to_owned() } else { sanitize_line(line) });
     lines.map(Value::from_safe_string).collect()
 }
 
@@ -150,10 +140,7 @@ mod tests {
             ("{% filter strong %}<{{ hostile }}>{% endfilter %}", "<a b>"),
             ("{{ hostile|strong }}", "a b"),
             ("{{ list|join(', ') }}", "x y, z"),
-            (
-                "{% for line in lines|lines %}{{ line }};{% endfor %}",
-                "  a;    b;",
-            ),
+            ("{% for line in lines|lines %}{{ line }};{% endfor %}", "  a;    b;"),
             (
                 "{% set table %}a\tbc\naa\tb{% endset %}{% for row in table|columns %}{{ row }};{% endfor %}",
                 "a   bc;aa  b;",

@@ -129,36 +129,16 @@ fn the_runs_of_a_folder() {
     let scene = played();
     let run = |id: &str| RunId::new(id).unwrap();
     let rows = [
-        RunRow::of(
-            run_id(),
-            ("/r".into(), "verified"),
-            &scene.state,
-            &scene.view,
-            RunState::Suspended,
-        ),
-        RunRow::unreadable(
-            run("20261121-220000-002"),
-            ("/r".into(), "verified"),
-            format!("journal: {LONG}"),
-        ),
+        RunRow::of(run_id(), ("/r".into(), "verified"), &scene.state, &scene.view, RunState::Suspended),
+        RunRow::unreadable(run("20261121-220000-002"), ("/r".into(), "verified"), format!("journal: {LONG}")),
     ];
-    let document = RunsDocument {
-        runs: &rows,
-        skipped: 0,
-    };
+    let document = RunsDocument { runs: &rows, skipped: 0 };
     insta::assert_snapshot!(pages(&document));
     fn row(row: &RunRow) -> CleanedRun<'_> {
-        CleanedRun {
-            run_id: &row.run_id,
-            state: &row.state,
-            outcome: row.outcome.as_deref(),
-        }
+        CleanedRun { run_id: &row.run_id, state: &row.state, outcome: row.outcome.as_deref() }
     }
     let left = LeftRuns { kept: &[&rows[1]] };
-    let clean = CleanDocument {
-        removed: vec![row(&rows[0])],
-        kept: vec![row(&rows[1])],
-    };
+    let clean = CleanDocument { removed: vec![row(&rows[0])], kept: vec![row(&rows[1])] };
     insta::assert_snapshot!(
         "clean",
         everywhere(|screen| left.human(screen).unwrap() + &clean.human(screen).unwrap())
@@ -198,12 +178,7 @@ fn what_waits_for_a_person() {
         run_id: &run,
         approvals: Some(vec![
             wait("20261121-215900-ab12.0.1", HOSTILE, "refer", LONG),
-            wait(
-                "20261121-215900-ab12.7.1",
-                "short",
-                "approval",
-                "as the mission asks for",
-            ),
+            wait("20261121-215900-ab12.7.1", "short", "approval", "as the mission asks for"),
         ]),
         requests: None,
     };
@@ -227,11 +202,7 @@ fn gates_from_stored_state() {
         gate("d", GateStanding::Overridden, None),
     ];
     let run_id = &run_id();
-    insta::assert_snapshot!(pages(&GateDocument {
-        run_id,
-        gates,
-        warnings: &[]
-    }));
+    insta::assert_snapshot!(pages(&GateDocument { run_id, gates, warnings: &[] }));
 }
 
 #[test]
@@ -250,11 +221,7 @@ fn settings_and_where_they_come_from() {
             setting("stateDir", HOSTILE, "project", Some(&path)),
             setting("maxAttempts", "-", "default", None),
         ],
-        files: ConfigFiles {
-            mission: None,
-            project: None,
-            user: None,
-        },
+        files: ConfigFiles { mission: None, project: None, user: None },
         with_origin: true,
     };
     insta::assert_snapshot!(pages(&document));
@@ -270,16 +237,12 @@ fn what_a_code_means() {
         summary: code.summary(),
         explanation: code.explanation(),
     };
-    let document = |codes: &[Code], words| ExplainDocument {
-        codes: codes.iter().map(row).collect(),
-        words,
-    };
+    let document = |codes: &[Code], words| ExplainDocument { codes: codes.iter().map(row).collect(), words };
     insta::assert_snapshot!(pages(&document(&Code::ALL[3..4], Vec::new())));
     // Its lines are many; that they fit is what matters.
-    let words = words::all().iter().map(|word| ExplainedWord {
-        word: word.name().to_owned(),
-        explanation: word.meaning.clone(),
-    });
+    let words = words::all()
+        .iter()
+        .map(|word| ExplainedWord { word: word.name().to_owned(), explanation: word.meaning.clone() });
     let list = pages(&document(Code::ALL, words.collect()));
     assert!(list.contains(Code::ALL[0].summary()), "{list}");
 }
@@ -289,32 +252,18 @@ fn the_machine() {
     let checks = [
         HealthCheck::new("state folder", CheckOutcome::Ok, "/site/.polpo can be written"),
         HealthCheck::new("clock", CheckOutcome::Warn, LONG),
-        HealthCheck::new(
-            format!("agent {HOSTILE}"),
-            CheckOutcome::Fail,
-            "there is no program 'x'",
-        ),
+        HealthCheck::new(format!("agent {HOSTILE}"), CheckOutcome::Fail, "there is no program 'x'"),
         HealthCheck::new("endpoint", CheckOutcome::Skipped, "it was not contacted"),
     ];
-    insta::assert_snapshot!(pages(&DoctorDocument {
-        ok: false,
-        checks: &checks
-    }));
+    insta::assert_snapshot!(pages(&DoctorDocument { ok: false, checks: &checks }));
 }
 
 #[test]
 fn a_command_that_could_not_do_its_work() {
     let message = format!("agent 'a': no program\n       agent '{HOSTILE}': {LONG}");
-    insta::assert_snapshot!(everywhere(|screen| command_error::human(
-        &message,
-        Some(LONG),
-        screen
-    )));
+    insta::assert_snapshot!(everywhere(|screen| command_error::human(&message, Some(LONG), screen)));
     let short = everywhere(|screen| command_error::human("there is no run", None, screen));
-    assert!(
-        short.contains("error: there is no run\n") && !short.contains("help"),
-        "{short}"
-    );
+    assert!(short.contains("error: there is no run\n") && !short.contains("help"), "{short}");
 }
 
 #[test]
@@ -326,32 +275,17 @@ fn what_a_review_came_to() {
         suggested_fix: None,
         open: false,
     }];
-    let dimension = |dimension, score, reasoning| DimensionRow {
-        dimension,
-        score,
-        weight: None,
-        reasoning,
-    };
+    let dimension = |dimension, score, reasoning| DimensionRow { dimension, score, weight: None, reasoning };
     let mut document = ReviewDocument::new(HOSTILE, "llm", OutcomeClass::BelowThreshold);
     (document.points, document.bar) = (Some(52.5), Some(60.0));
-    document.dimensions = vec![
-        dimension("correctness", 2.0, LONG),
-        dimension(HOSTILE, 3.25, "fine"),
-    ];
-    document.criteria = Some(vec![CriterionRow {
-        criterion: HOSTILE,
-        result: "unmet",
-        grade: None,
-        evidence: LONG,
-    }]);
+    document.dimensions = vec![dimension("correctness", 2.0, LONG), dimension(HOSTILE, 3.25, "fine")];
+    document.criteria =
+        Some(vec![CriterionRow { criterion: HOSTILE, result: "unmet", grade: None, evidence: LONG }]);
     document.findings = &findings;
     insta::assert_snapshot!(pages(&document));
     let without = ReviewDocument::new(HOSTILE, "llm", OutcomeClass::Indeterminate);
     let text = without.human(&TextLayout::default()).unwrap();
-    assert!(
-        text.contains(": indeterminate\nexit 6 (indeterminate)\n"),
-        "{text}"
-    );
+    assert!(text.contains(": indeterminate\nexit 6 (indeterminate)\n"), "{text}");
 }
 
 #[test]
@@ -380,11 +314,7 @@ fn a_watched_status_erases_what_was_there() {
     for (_, screen) in SCREENS {
         let page = status_page(&scene, RunState::Running, &screen);
         let frame = status::frame(&page, &screen);
-        let clear = if screen.width.is_some() {
-            "\u{1b}[H\u{1b}[2J"
-        } else {
-            ""
-        };
+        let clear = if screen.width.is_some() { "\u{1b}[H\u{1b}[2J" } else { "" };
         assert_eq!(frame, format!("{clear}{page}"));
     }
 }
@@ -393,7 +323,5 @@ fn a_watched_status_erases_what_was_there() {
 fn hostile_texts_break_neither_table_nor_block() {
     let mut scene = played();
     scene.after(1);
-    insta::assert_snapshot!(everywhere(|screen| {
-        status_page(&scene, RunState::Suspended, screen)
-    }));
+    insta::assert_snapshot!(everywhere(|screen| { status_page(&scene, RunState::Suspended, screen) }));
 }

@@ -32,11 +32,7 @@ pub fn sanitize(text: &str) -> Cow<'_, str> {
 /// Adds a character as a terminal may get it: as it is, or as `\u{202e}` where the terminal would act on it or show
 /// nothing (semantics, section 22).
 pub fn escape(c: char, text: &mut String) {
-    if is_unsafe(c) {
-        text.extend(c.escape_unicode())
-    } else {
-        text.push(c)
-    }
+    if is_unsafe(c) { text.extend(c.escape_unicode()) } else { text.push(c) }
 }
 
 /// Escapes a character within a JSON document, where such characters stand in texts only and their escapes mean
@@ -71,10 +67,7 @@ fn is_unsafe(c: char) -> bool {
 /// Whether a character joins or changes emoji: terminals disagree on the columns of the result, and a line of
 /// unknown width breaks every table and the live area. The parts of such an emoji are shown side by side.
 fn is_of_emoji(c: char) -> bool {
-    matches!(
-        c,
-        '\u{200d}' | '\u{fe0e}' | '\u{fe0f}' | '\u{1f3fb}'..='\u{1f3ff}' | '\u{20e3}'
-    )
+    matches!(c, '\u{200d}' | '\u{fe0e}' | '\u{fe0f}' | '\u{1f3fb}'..='\u{1f3ff}' | '\u{20e3}')
 }
 
 /// How many columns a text takes.
@@ -115,9 +108,8 @@ pub fn columns<R: AsRef<[String]>>(rows: &[R]) -> Vec<String> {
     }
     let line = |cells: &R| {
         let cells = cells.as_ref().iter().zip(&widths);
-        let cells: String = cells
-            .map(|(cell, widest)| format!("{cell}{}", " ".repeat(widest - width(cell) + 2)))
-            .collect();
+        let cells: String =
+            cells.map(|(cell, widest)| format!("{cell}{}", " ".repeat(widest - width(cell) + 2))).collect();
         cells.trim_end().to_owned()
     };
     rows.iter().map(line).collect()
@@ -140,11 +132,7 @@ pub fn seconds(span: Millis) -> String {
 
 /// A span for people: seconds with one decimal below a minute, else as on a clock: `0.3s`, `16.1s`, `01:04`.
 pub fn elapsed(span: Millis) -> String {
-    if span.0 < 60_000 {
-        seconds(span)
-    } else {
-        clock(span)
-    }
+    if span.0 < 60_000 { seconds(span) } else { clock(span) }
 }
 
 /// A moment as people write it, by the clock of this machine: `01:57`, or with its day where that is not the day of
@@ -224,10 +212,7 @@ mod tests {
             ("abc\u{202e}fed\u{2066}", r"abc\u{202e}fed\u{2066}"),
             ("tags\u{e0041}\u{e007f}", r"tags\u{e0041}\u{e007f}"),
             ("\u{1b}[2J\u{1b}[H", ""),
-            (
-                "👩\u{200d}👩\u{200d}👧 👍\u{1f3fd} ❤\u{fe0f} 1\u{fe0f}\u{20e3}",
-                "👩👩👧 👍 ❤ 1",
-            ),
+            ("👩\u{200d}👩\u{200d}👧 👍\u{1f3fd} ❤\u{fe0f} 1\u{fe0f}\u{20e3}", "👩👩👧 👍 ❤ 1"),
         ] {
             let seen = sanitize(hostile);
             assert!(!seen.chars().any(is_unsafe), "{hostile:?} -> {seen:?}");
@@ -273,9 +258,6 @@ mod tests {
         assert_eq!(seconds(Millis(41_299)), "41.2s");
         assert_eq!(clock(Millis(192_000)), "03:12");
         assert_eq!(clock(Millis(3_792_999)), "1:03:12");
-        assert_eq!(
-            (count(1, "task"), count(0, "task")),
-            ("1 task".into(), "0 tasks".into())
-        );
+        assert_eq!((count(1, "task"), count(0, "task")), ("1 task".into(), "0 tasks".into()));
     }
 }

@@ -16,10 +16,7 @@ pub fn ceiling_words(state: &State, ceiling: Ceiling) -> String {
     let (open, kept) = match share {
         Some(share) => (
             budget.for_work(),
-            format!(
-                ", of which {} % is kept for judging (`reserveForJudging`),",
-                share.points()
-            ),
+            format!(", of which {} % is kept for judging (`reserveForJudging`),", share.points()),
         ),
         None => (*budget, String::new()),
     };
@@ -32,24 +29,19 @@ pub fn ceiling_words(state: &State, ceiling: Ceiling) -> String {
             let (most, left) = (most(budget.max_cost), left.unwrap_or_default());
             format!("the cost ceiling of {most}{kept} allows nothing more{left}")
         }
-        Ceiling::Tokens | Ceiling::WorkTokens => format!(
-            "the ceiling of {} tokens{kept} allows nothing more",
-            most(budget.max_tokens)
-        ),
-        Ceiling::Requests => format!(
-            "all {} requests that it may make are used",
-            most(budget.max_requests)
-        ),
+        Ceiling::Tokens | Ceiling::WorkTokens => {
+            format!("the ceiling of {} tokens{kept} allows nothing more", most(budget.max_tokens))
+        }
+        Ceiling::Requests => format!("all {} requests that it may make are used", most(budget.max_requests)),
         Ceiling::Time => format!("its time of {} is used up", most(budget.max_time)),
         Ceiling::UnknownCost(id) => format!(
             "it is not known what '{}' cost, so `maxCost` cannot be kept: give the agent `maxCostPerTurn` (0 if it costs \
              nothing)",
             agent(id)
         ),
-        Ceiling::UnknownTokens(id) => format!(
-            "it is not known how many tokens '{}' used, so `maxTokens` cannot be kept",
-            agent(id)
-        ),
+        Ceiling::UnknownTokens(id) => {
+            format!("it is not known how many tokens '{}' used, so `maxTokens` cannot be kept", agent(id))
+        }
     }
 }
 
@@ -74,10 +66,7 @@ fn most<T: ToString>(ceiling: Option<T>) -> String {
 pub fn sentences(state: &State) -> Vec<String> {
     let mut words = Vec::new();
     if let Some(ceiling) = state.ledger.limit() {
-        words.push(format!(
-            "nothing more was started: {}",
-            ceiling_words(state, ceiling)
-        ));
+        words.push(format!("nothing more was started: {}", ceiling_words(state, ceiling)));
     }
     let over = state.ledger.overshoot(&state.plan);
     let ceilings = [
@@ -129,9 +118,7 @@ pub fn footer_words(state: &State) -> Option<String> {
     let cost = state.ledger.spent().cost;
     match state.plan.rules.budget.max_cost {
         Some(most) => Some(format!("{}/{most}", cost.unwrap_or_default())),
-        None => cost
-            .filter(|cost| *cost > Money::ZERO)
-            .map(|cost| cost.to_string()),
+        None => cost.filter(|cost| *cost > Money::ZERO).map(|cost| cost.to_string()),
     }
 }
 
@@ -139,10 +126,9 @@ pub fn footer_words(state: &State) -> Option<String> {
 /// budget is kept for judging``.
 pub fn planned_words(plan: &Plan) -> String {
     let budget = &plan.rules.budget;
-    let most = budget.max_cost.map_or_else(
-        || "unknown (no prices)".to_owned(),
-        |most| format!("{most} at most, by `maxCost`"),
-    );
+    let most = budget
+        .max_cost
+        .map_or_else(|| "unknown (no prices)".to_owned(), |most| format!("{most} at most, by `maxCost`"));
     match budget.reserve_for_judging {
         Some(share) => format!("{most}; {} % of the budget is kept for judging", share.points()),
         None if plan.may_keep_a_share() => format!(

@@ -41,11 +41,7 @@ pub fn parse_approval(text: &str) -> Option<(RunId, HoldOwner, u32)> {
 pub fn parse_request(text: &str) -> Option<(RunId, TaskId, u32)> {
     let (of, attempt) = text.rsplit_once(".r")?;
     let (run, task) = of.rsplit_once('.')?;
-    Some((
-        RunId::new(run).ok()?,
-        TaskId(task.parse().ok()?),
-        attempt.parse().ok()?,
-    ))
+    Some((RunId::new(run).ok()?, TaskId(task.parse().ok()?), attempt.parse().ok()?))
 }
 
 /// The id of an operator request: `<run-id>.<task index>.r<attempt>`.
@@ -81,38 +77,17 @@ mod tests {
     #[test]
     fn ids_name_run_task_and_occasion() {
         let run = RunId::new("20261121-215900-ab12").unwrap();
-        let approval = ApprovalId {
-            run: &run,
-            of: TaskId(3).into(),
-            number: 2,
-        };
-        let request = RequestId {
-            run: &run,
-            task: TaskId(3),
-            attempt: 2,
-        };
+        let approval = ApprovalId { run: &run, of: TaskId(3).into(), number: 2 };
+        let request = RequestId { run: &run, task: TaskId(3), attempt: 2 };
         assert_eq!(approval.to_string(), "20261121-215900-ab12.3.2");
-        assert_eq!(
-            parse_approval(&approval.to_string()),
-            Some((run.clone(), TaskId(3).into(), 2))
-        );
-        let checkpoint = ApprovalId {
-            run: &run,
-            of: BarrierId(1).into(),
-            number: 1,
-        };
-        assert_eq!(
-            parse_approval(&checkpoint.to_string()),
-            Some((run.clone(), BarrierId(1).into(), 1))
-        );
+        assert_eq!(parse_approval(&approval.to_string()), Some((run.clone(), TaskId(3).into(), 2)));
+        let checkpoint = ApprovalId { run: &run, of: BarrierId(1).into(), number: 1 };
+        assert_eq!(parse_approval(&checkpoint.to_string()), Some((run.clone(), BarrierId(1).into(), 1)));
         for wrong in ["", "run", "run.3", "run.x.1", "run.3.r2", ".3.2"] {
             assert_eq!(parse_approval(wrong), None, "{wrong}");
         }
         assert_eq!(request.to_string(), "20261121-215900-ab12.3.r2");
-        assert_eq!(
-            parse_request("20261121-215900-ab12.3.r2"),
-            Some((run, TaskId(3), 2))
-        );
+        assert_eq!(parse_request("20261121-215900-ab12.3.r2"), Some((run, TaskId(3), 2)));
         for wrong in ["", "run", "run.3.2", "run.r3.r2", "run.x.r1", ".3.r2", "run.3.r"] {
             assert_eq!(parse_request(wrong), None, "{wrong}");
         }

@@ -59,10 +59,7 @@ const ENUMS: [(&str, Meanings); 23] = [
     ("Of a check before the work", &BeforeWork::MEANINGS),
     ("As a reason to wait", &WaitingReason::MEANINGS),
     ("As an assumption that does not hold", &Assumption::MEANINGS),
-    (
-        "How a task goes on without a dependency that failed",
-        &Way::MEANINGS,
-    ),
+    ("How a task goes on without a dependency that failed", &Way::MEANINGS),
     ("Of a gate", &GateStanding::MEANINGS),
     ("Of a run", &RunState::MEANINGS),
     ("Of a request for work", &RequestStatus::MEANINGS),
@@ -85,9 +82,7 @@ pub struct WordEntry {
 /// Finds a word, however it is written: case, `-`, `_` and blanks do not matter.
 pub fn find(text: &str) -> Option<&'static WordEntry> {
     let wanted = folded(text);
-    all()
-        .iter()
-        .find(|entry| entry.names.iter().any(|name| folded(name) == wanted))
+    all().iter().find(|entry| entry.names.iter().any(|name| folded(name) == wanted))
 }
 
 /// All words, each under its first name.
@@ -182,29 +177,20 @@ mod tests {
             Purpose::Answer,
             Purpose::Grade { round },
             Purpose::Decompose { round },
-            Purpose::Resolve {
-                dependency: TaskId(0),
-            },
-            Purpose::Approve {
-                number: 1,
-                approver: 0,
-            },
+            Purpose::Resolve { dependency: TaskId(0) },
+            Purpose::Approve { number: 1, approver: 0 },
         ];
         // What becomes of criteria, deadlines, checkpoints and delays.
         let others = ["violated", "met", "warning", "running", "waiting", "reached"];
-        let others = others
-            .into_iter()
-            .chain(stages.map(Stage::as_str))
-            .chain(purposes.map(Purpose::as_str));
+        let others = others.into_iter().chain(stages.map(Stage::as_str)).chain(purposes.map(Purpose::as_str));
         outcomes.chain(others.map(str::to_owned)).collect()
     }
 
     /// Words in capitals on the recorded screens of this crate, as far as they are ours: verbs and heads of columns.
     fn capitals() -> Vec<String> {
         // Names that belong to others, and the words of people in the samples.
-        const OF_OTHERS: [&str; 10] = [
-            "HTTP", "SCORE", "README", "UTC", "REASON", "RUN", "LONG", "HOSTILE", "ALL", "FILE",
-        ];
+        const OF_OTHERS: [&str; 10] =
+            ["HTTP", "SCORE", "README", "UTC", "REASON", "RUN", "LONG", "HOSTILE", "ALL", "FILE"];
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/report");
         let mut words = Vec::new();
         for folder in ["screens/snapshots", "progress/snapshots"] {
@@ -228,13 +214,7 @@ mod tests {
         let classes = OutcomeClass::BY_PRECEDENCE.into_iter();
         let mut codes: Vec<String> = classes
             .filter(|class| *class != OutcomeClass::Ok)
-            .map(|class| {
-                if class.is_signal() {
-                    "signal".to_owned()
-                } else {
-                    class.exit_code().to_string()
-                }
-            })
+            .map(|class| if class.is_signal() { "signal".to_owned() } else { class.exit_code().to_string() })
             .collect();
         codes.dedup();
         let told = &find("also").expect("it is a word of a screen").meaning;
@@ -246,11 +226,8 @@ mod tests {
     fn every_word_that_screens_print_is_explained() {
         let (words, capitals) = (printed(), capitals());
         assert!(words.len() > 40 && capitals.len() > 100, "{words:?} {capitals:?}");
-        let mut missing: Vec<String> = words
-            .into_iter()
-            .chain(capitals)
-            .filter(|word| find(word).is_none())
-            .collect();
+        let mut missing: Vec<String> =
+            words.into_iter().chain(capitals).filter(|word| find(word).is_none()).collect();
         missing.sort_unstable();
         missing.dedup();
         assert_eq!(missing, Vec::<String>::new());
@@ -258,11 +235,8 @@ mod tests {
 
     #[test]
     fn no_word_stands_twice_and_all_have_a_meaning() {
-        let mut names: Vec<String> = all()
-            .iter()
-            .flat_map(|entry| &entry.names)
-            .map(|name| folded(name))
-            .collect();
+        let mut names: Vec<String> =
+            all().iter().flat_map(|entry| &entry.names).map(|name| folded(name)).collect();
         let total = names.len();
         names.sort_unstable();
         let twice: Vec<_> = names.windows(2).filter(|pair| pair[0] == pair[1]).collect();
@@ -284,11 +258,7 @@ mod tests {
     fn a_word_of_several_enums_has_the_meaning_of_each() {
         let word = find("passed").expect("it is a word of a screen");
         assert!(word.meaning.contains("As a verdict: what was judged"), "{word:?}");
-        assert!(
-            word.meaning
-                .contains("Of a gate: the condition of the gate holds."),
-            "{word:?}"
-        );
+        assert!(word.meaning.contains("Of a gate: the condition of the gate holds."), "{word:?}");
         let variants = ENUMS.iter().flat_map(|(_, meanings)| *meanings);
         let silent: Vec<_> = variants.filter(|(_, meaning)| !meaning.ends_with('.')).collect();
         assert_eq!(silent, Vec::<&(&str, &str)>::new());

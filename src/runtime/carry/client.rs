@@ -110,9 +110,7 @@ pub fn hand_over(command: &HostedCommand, state: &Path, workers: &Workers) -> Re
 
 /// Stands for a command, and gives its exit code.
 fn stand_for(request: &CarriedRequest) -> Result<(u8, CarriedOutcome), WorkError> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mut writer = ReportWriter::new(request);
     let outcome = runtime.block_on(carried(request, &mut writer));
     runtime.shutdown_background();
@@ -202,11 +200,7 @@ type TurnHandle = ActivityHandle<Client, CarriedActivity>;
 /// The job at the server, which this child has begun, or another one before.
 async fn begun(request: &CarriedRequest, writer: &ReportWriter<'_>) -> Result<TurnHandle, CarriedOutcome> {
     let not_begun = |why: String| {
-        if writer.is_found {
-            CarriedOutcome::Lost(why)
-        } else {
-            CarriedOutcome::NotBegun(why)
-        }
+        if writer.is_found { CarriedOutcome::Lost(why) } else { CarriedOutcome::NotBegun(why) }
     };
     let key = team_key().map_err(|why| not_begun(why.to_string()))?;
     let job = CarriedJob::of(request, &key);
@@ -227,9 +221,7 @@ async fn begun(request: &CarriedRequest, writer: &ReportWriter<'_>) -> Result<Tu
         if writer.is_found {
             break client.get_activity_handle(Place::run, &request.id, None);
         }
-        let started = client
-            .start_activity(Place::run, job.clone(), options(request))
-            .await;
+        let started = client.start_activity(Place::run, job.clone(), options(request)).await;
         match started {
             Ok(handle) => break handle,
             Err(StartActivityError::AlreadyStarted { run_id, .. }) => {
@@ -335,18 +327,11 @@ fn outcome(result: Result<CarriedEnd, ActivityResultError>, writer: &mut ReportW
                 let queue = &writer.request.queue;
                 let why = format!("no worker has taken it from the queue '{queue}' within `waitForWorker`");
                 // Nobody has waited for that in this session.
-                if writer.is_found {
-                    CarriedOutcome::Lost(why)
-                } else {
-                    CarriedOutcome::NeverBegan(why)
-                }
+                if writer.is_found { CarriedOutcome::Lost(why) } else { CarriedOutcome::NeverBegan(why) }
             }
             _ => {
                 // What the last heartbeat said may have come between two looks.
-                if let Ok(Some(CarriedPiece {
-                    worker: Some(worker), ..
-                })) = late.last_heartbeat_details()
-                {
+                if let Ok(Some(CarriedPiece { worker: Some(worker), .. })) = late.last_heartbeat_details() {
                     writer.report.began = Some(worker);
                 }
                 CarriedOutcome::Lost(match &writer.report.began {

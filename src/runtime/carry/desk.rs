@@ -38,16 +38,10 @@ static COMMANDS: Mutex<BTreeMap<String, Option<DeskCommand>>> = Mutex::new(BTree
 
 /// Opens the desk of a run, in a thread of its own.
 pub fn open_desk(context: WorkContext) {
-    let desk = Arc::new(RunDesk {
-        context,
-        since: Timestamp::now(),
-        told: Mutex::default(),
-    });
+    let desk = Arc::new(RunDesk { context, since: Timestamp::now(), told: Mutex::default() });
     thread::spawn(move || -> io::Result<()> {
         // A system that has no event loop for it has none for the session.
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         runtime.block_on(async {
             loop {
                 let at_server = async {
@@ -166,9 +160,7 @@ pub async fn ask_desk(
     loop {
         let (queue, id) = (queue_name(&format!("run.{run}")), call.nonce.clone());
         let options = ActivityStartOptions::with_schedule_to_close_timeout(queue, id, HOLD * 3);
-        let begun = client
-            .start_activity(RunDesk::call, call.clone(), options.build())
-            .await?;
+        let begun = client.start_activity(RunDesk::call, call.clone(), options.build()).await?;
         let answer = begun.result().await;
         let answer = answer.context("nobody answers at the desk of this run; its session may have ended")?;
         let output = answer.map_err(|why| anyhow!("the desk of this run refuses it: {why}"))?;

@@ -127,10 +127,7 @@ mod tests {
 
     #[test]
     fn what_is_printed_comes_back_byte_by_byte() {
-        let output = DeskOutput {
-            pieces: [b"more".into(), Vec::new()],
-            exit: Some(0),
-        };
+        let output = DeskOutput { pieces: [b"more".into(), Vec::new()], exit: Some(0) };
         let text = serde_json::to_string(&output).unwrap();
         assert_eq!(text, r#"{"pieces":[[109,111,114,101],[]],"exit":0}"#);
         let read: DeskOutput = serde_json::from_str(&text).unwrap();

@@ -246,9 +246,7 @@ impl CarriedCommand {
             (outputs.stderr.as_ref(), STDERR),
             (outputs.result.as_ref(), RESULT),
         ];
-        let left = left
-            .into_iter()
-            .filter_map(|(path, name)| Some((path?.clone(), name)));
+        let left = left.into_iter().filter_map(|(path, name)| Some((path?.clone(), name)));
         let messages = self.command.variables.iter();
         let messages = messages.filter(|(name, _)| name == MESSAGE_FOLDER);
         let left = left.chain(messages.map(|(_, value)| (value.into(), MESSAGES)));
@@ -337,28 +335,12 @@ mod tests {
         assert_eq!(job.refused(("cpu", id), &team), code);
         assert_eq!(job.refused(("gpu", id), &other), code);
         let changed = [
-            CarriedJob {
-                commit: "8".repeat(64),
-                ..job.clone()
-            },
-            CarriedJob {
-                exchange: "ssh://elsewhere".to_owned(),
-                ..job.clone()
-            },
-            CarriedJob {
-                id: "other".to_owned(),
-                ..job.clone()
-            },
-            CarriedJob {
-                code: String::new(),
-                ..job.clone()
-            },
+            CarriedJob { commit: "8".repeat(64), ..job.clone() },
+            CarriedJob { exchange: "ssh://elsewhere".to_owned(), ..job.clone() },
+            CarriedJob { id: "other".to_owned(), ..job.clone() },
+            CarriedJob { code: String::new(), ..job.clone() },
             // What one part loses the next one does not gain.
-            CarriedJob {
-                id: format!("{id}\n{}", job.exchange),
-                exchange: String::new(),
-                ..job.clone()
-            },
+            CarriedJob { id: format!("{id}\n{}", job.exchange), exchange: String::new(), ..job.clone() },
         ];
         for job in changed {
             assert_eq!(job.refused(("gpu", &job.id), &team), code, "{job:?}");
@@ -367,14 +349,8 @@ mod tests {
             job.refused(("gpu", "20261121-215900-123.ff.1.1.1"), &team),
             Some("the job was begun under another name")
         );
-        let newer = CarriedJob {
-            form: FORM + 1,
-            ..job
-        };
-        assert_eq!(
-            newer.refused(("gpu", id), &team),
-            Some("the job is of another form")
-        );
+        let newer = CarriedJob { form: FORM + 1, ..job };
+        assert_eq!(newer.refused(("gpu", id), &team), Some("the job is of another form"));
     }
 
     #[test]
@@ -397,10 +373,7 @@ mod tests {
         assert!(job.refused(("sessions", &request.id), &team).is_some());
         let read: HostedCommand = serde_json::from_str(&job.commit).unwrap();
         assert_eq!((read.run, read.words), (command.run, command.words));
-        assert_eq!(
-            (read.folder, read.prints_progress),
-            (command.folder, command.prints_progress)
-        );
+        assert_eq!((read.folder, read.prints_progress), (command.folder, command.prints_progress));
         assert!(!SESSIONS.starts_with(|c: char| c.is_ascii_alphanumeric()));
     }
 
@@ -413,11 +386,7 @@ mod tests {
             form: FORM,
             worker: "worker@machine.example.org".to_owned(),
             commit: Some("9".repeat(64)),
-            exit: Some(ChildExit {
-                code: Some(0),
-                stdout_len: u64::MAX,
-                ..ChildExit::default()
-            }),
+            exit: Some(ChildExit { code: Some(0), stdout_len: u64::MAX, ..ChildExit::default() }),
             why: None,
             printed: None,
         };
@@ -429,11 +398,8 @@ mod tests {
 
     #[test]
     fn what_is_told_comes_back_as_it_was() {
-        let piece = CarriedPiece {
-            worker: Some("worker@machine".to_owned()),
-            from: 7,
-            bytes: "AAAA".to_owned(),
-        };
+        let piece =
+            CarriedPiece { worker: Some("worker@machine".to_owned()), from: 7, bytes: "AAAA".to_owned() };
         let text = serde_json::to_string(&piece).unwrap();
         assert_eq!(serde_json::from_str::<CarriedPiece>(&text).unwrap(), piece);
         let why = || "for a reason".to_owned();
@@ -445,10 +411,7 @@ mod tests {
             CarriedOutcome::Foreign,
         ];
         for outcome in outcomes {
-            let report = CarriedReport {
-                began: piece.worker.clone(),
-                end: Some(outcome),
-            };
+            let report = CarriedReport { began: piece.worker.clone(), end: Some(outcome) };
             let text = serde_json::to_string(&report).unwrap();
             assert_eq!(serde_json::from_str::<CarriedReport>(&text).unwrap(), report);
         }
@@ -458,13 +421,9 @@ mod tests {
     fn a_command_names_the_places_of_the_machine_that_it_runs_on() {
         let carried = CarriedCommand {
             command: CommandJob {
-                argv: [
-                    "agent",
-                    "--file=/home/a/w/src/x.rs",
-                    "in /home/a/w, not /home/a/w2 or /home/a/w.old",
-                ]
-                .map(str::to_owned)
-                .into(),
+                argv: ["agent", "--file=/home/a/w/src/x.rs", "in /home/a/w, not /home/a/w2 or /home/a/w.old"]
+                    .map(str::to_owned)
+                    .into(),
                 variables: [
                     ("QUORUM_TASK_DIR", "/state/run/drop/1"),
                     ("QUORUM_RESULT_FILE", "/state/run/drop/1/result"),
@@ -498,18 +457,8 @@ mod tests {
         assert_eq!(job.argv[1], "--file=/jobs/1/w/src/x.rs");
         assert_eq!(job.argv[2], "in /jobs/1/w, not /home/a/w2 or /home/a/w.old");
         let values: Vec<&str> = job.variables.iter().map(|(_, value)| value.as_str()).collect();
-        assert_eq!(
-            values,
-            [
-                "/jobs/1/left/messages",
-                "/jobs/1/left/result",
-                "/jobs/1/q/files/0"
-            ]
-        );
-        assert_eq!(
-            (job.cwd, job.within),
-            ("/jobs/1/w/inner".into(), Some("/jobs/1/w".into()))
-        );
+        assert_eq!(values, ["/jobs/1/left/messages", "/jobs/1/left/result", "/jobs/1/q/files/0"]);
+        assert_eq!((job.cwd, job.within), ("/jobs/1/w/inner".into(), Some("/jobs/1/w".into())));
         assert_eq!(job.stdin, Some("/jobs/1/q/files/0".into()));
         assert_eq!(job.outputs.stdout, Some("/jobs/1/left/stdout".into()));
         assert_eq!(job.outputs.stderr, Some("/jobs/1/left/stderr".into()));

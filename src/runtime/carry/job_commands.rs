@@ -36,11 +36,7 @@ impl JobCommands {
         })?;
         let (commands, requests) = Commands::new();
         let (ends, to_end) = unbounded_channel();
-        let below = Arc::new(Self {
-            runner: Mutex::default(),
-            commands,
-            ends,
-        });
+        let below = Arc::new(Self { runner: Mutex::default(), commands, ends });
         let kept = {
             let below = below.clone();
             async move {
@@ -95,21 +91,14 @@ impl JobCommands {
     }
 
     pub fn end_all(&self) {
-        let turns: Vec<_> = crate::locked(&self.runner)
-            .at_work()
-            .filter_map(|owner| owner.as_turn())
-            .collect();
-        turns
-            .into_iter()
-            .for_each(|turn| self.end(turn, GRACE.as_duration()));
+        let turns: Vec<_> =
+            crate::locked(&self.runner).at_work().filter_map(|owner| owner.as_turn()).collect();
+        turns.into_iter().for_each(|turn| self.end(turn, GRACE.as_duration()));
     }
 
     /// The last that a command has printed, without secrets. What could be the beginning of one is held back. Blocks.
     pub fn printed(&self, turn: TurnId, secrets: &Secrets) -> Option<(u64, Vec<u8>)> {
-        let process = crate::locked(&self.runner)
-            .processes_of(turn)
-            .into_iter()
-            .next()?;
+        let process = crate::locked(&self.runner).processes_of(turn).into_iter().next()?;
         let mut output = supervisor::open_output(&process, 1)?;
         let length = output.metadata().ok()?.len();
         let held = secrets.longest().saturating_sub(1) as u64;

@@ -40,13 +40,7 @@ pub struct Lease {
 
 impl Lease {
     pub fn of(handle: AsyncActivityHandle<Client>, lease: Duration) -> Self {
-        Self {
-            handle,
-            lease,
-            answered: Instant::now(),
-            piece: CarriedPiece::default(),
-            reaches: 0,
-        }
+        Self { handle, lease, answered: Instant::now(), piece: CarriedPiece::default(), reaches: 0 }
     }
 
     /// How often it is looked for something to tell.
@@ -59,9 +53,7 @@ impl Lease {
     /// Tells the last that a command has printed, where that is new, or where nothing was told for long.
     pub async fn report(&mut self, printed: Option<(u64, Vec<u8>)>) -> Result<(), NoEnd> {
         let printed = printed.map(|(from, bytes)| (from, from + bytes.len() as u64, bytes));
-        let is_new = printed
-            .as_ref()
-            .is_some_and(|(_, reaches, _)| *reaches > self.reaches);
+        let is_new = printed.as_ref().is_some_and(|(_, reaches, _)| *reaches > self.reaches);
         if let Some((from, reaches, bytes)) = printed.filter(|_| is_new) {
             self.reaches = reaches;
             self.piece.from = from;
@@ -78,17 +70,11 @@ impl Lease {
         let until = self.answered + self.lease * UNANSWERED / 100;
         loop {
             let asked = Instant::now();
-            let beat = self
-                .handle
-                .heartbeat(Some(self.piece.clone()), RpcOptions::default());
+            let beat = self.handle.heartbeat(Some(self.piece.clone()), RpcOptions::default());
             match timeout_at(until, beat).await {
                 Ok(Ok(answer)) => {
                     self.answered = asked;
-                    return if answer.cancel_requested {
-                        Err(NoEnd::CalledOff)
-                    } else {
-                        Ok(())
-                    };
+                    return if answer.cancel_requested { Err(NoEnd::CalledOff) } else { Ok(()) };
                 }
                 Ok(Err(AsyncActivityError::NotFound(_))) | Err(_) => return Err(NoEnd::Lost),
                 Ok(Err(_)) => sleep(Duration::from_millis(100)).await,

@@ -61,17 +61,9 @@ pub async fn connect(name: &str) -> Result<Client, ServerError> {
         _ => unreachable(&status.message()),
     };
     let mut calls = client.clone();
-    let described = DescribeNamespaceRequest {
-        namespace: namespace.clone(),
-        ..Default::default()
-    };
-    calls
-        .describe_namespace(described.into_request())
-        .await
-        .map_err(refused)?;
-    let about = calls
-        .get_cluster_info(GetClusterInfoRequest::default().into_request())
-        .await;
+    let described = DescribeNamespaceRequest { namespace: namespace.clone(), ..Default::default() };
+    calls.describe_namespace(described.into_request()).await.map_err(refused)?;
+    let about = calls.get_cluster_info(GetClusterInfoRequest::default().into_request()).await;
     // A service that does not tell its version is asked for what it cannot do when that is needed.
     if let Ok(about) = about {
         let version = about.into_inner().server_version;
@@ -89,9 +81,7 @@ pub async fn connect(name: &str) -> Result<Client, ServerError> {
 /// What is missing.
 pub fn check() -> Result<(), WorkError> {
     team_key()?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let connected = runtime.block_on(connect(&host()));
     runtime.shutdown_background();
     Ok(connected.map(drop).map_err(|why| why.to_string())?)

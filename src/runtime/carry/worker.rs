@@ -109,9 +109,7 @@ pub async fn serve(
         client.namespace()
     ));
     let (below, kept) = JobCommands::begin(supervisor, folder.own.0.clone())?;
-    let options = WorkerOptions::new(queue_name(queue))
-        .tuner(tuner(*slots))
-        .max_cached_workflows(0);
+    let options = WorkerOptions::new(queue_name(queue)).tuner(tuner(*slots)).max_cached_workflows(0);
     let place = Arc::new(Place {
         name,
         setup,
@@ -121,9 +119,7 @@ pub async fn serve(
         is_over: AtomicBool::new(false),
         tell: Box::new(tell),
     });
-    let options = options
-        .register_activity::<CarriedActivity>(place.clone())
-        .build();
+    let options = options.register_activity::<CarriedActivity>(place.clone()).build();
     let failed = |why: &dyn std::fmt::Display| WorkerError::Client(why.to_string());
     let runtime = worker_runtime().map_err(|why| failed(&why))?;
     let mut worker = Worker::new(&runtime, client, options).map_err(|why| failed(&why))?;
@@ -207,8 +203,7 @@ impl Place {
         let about = ctx.info();
         let handle = || {
             let token = TaskToken::from(about.task_token.clone());
-            ctx.client()
-                .get_async_activity_handle(ActivityIdentifier::from_task_token(token))
+            ctx.client().get_async_activity_handle(ActivityIdentifier::from_task_token(token))
         };
         let refused = job.refused((&self.setup.queue, &about.activity_id), &self.setup.key);
         let end = match (refused, about.heartbeat_timeout) {
@@ -233,9 +228,7 @@ impl Place {
                 handle.fail(why, None::<()>, RpcOptions::default()).await
             }
             Err(NoEnd::Lost) => {
-                (self.tell)(&format!(
-                    "{id}: the server has not answered in time, so it was ended"
-                ));
+                (self.tell)(&format!("{id}: the server has not answered in time, so it was ended"));
                 Ok(())
             }
         };
@@ -266,15 +259,9 @@ impl Place {
         let folder = JobFolder(self.folder.own.0.join(number.to_string()));
         let made = {
             let (place, job, folder) = (self.clone(), job.clone(), folder.0.clone());
-            lease
-                .during(spawn_blocking(move || place.prepare(&job, &folder)))
-                .await?
+            lease.during(spawn_blocking(move || place.prepare(&job, &folder))).await?
         };
-        let Prepared {
-            checked_out,
-            command,
-            secrets,
-        } = match flat(made) {
+        let Prepared { checked_out, command, secrets } = match flat(made) {
             Ok(made) => made,
             Err(why) => return Ok(self.never_started(why.to_string())),
         };
@@ -283,11 +270,7 @@ impl Place {
         if self.is_over.load(Ordering::Relaxed) {
             return Err(NoEnd::Over);
         }
-        let turn = TurnId {
-            task: TaskId(number),
-            attempt: 1,
-            turn: 1,
-        };
+        let turn = TurnId { task: TaskId(number), attempt: 1, turn: 1 };
         let ended = self.at_work(&mut lease, turn, (command, &secrets)).await?;
         let Some(checked_out) = checked_out else {
             return self.session_end(ended);
@@ -315,11 +298,7 @@ impl Place {
         let path = given.join(COMMAND);
         let text = supervisor::files::read_regular(&path, LARGEST).map_err(WorkError::file("read", &path))?;
         let carried: CarriedCommand = serde_json::from_slice(&text)?;
-        let places = CarriedPlaces {
-            folder: within,
-            given,
-            left: &left,
-        };
+        let places = CarriedPlaces { folder: within, given, left: &left };
         let mut command = carried.at(places)?;
         if let Some((name, _)) = command.env.iter().find(|(_, text)| text.contains("${TEMPORAL_")) {
             return Err(format!("{name} names a variable of Temporal, which no command is told here").into());
@@ -338,11 +317,7 @@ impl Place {
         let found = found.map_err(|why| format!("on {}: {why}", self.name))?;
         *program = found.to_string_lossy().into_owned();
         command.confinement = self.confinement(carried.confinement, (job, places), folder, &command)?;
-        Ok(Prepared {
-            secrets: command.outputs.secrets.clone(),
-            command,
-            checked_out: Some(checked_out),
-        })
+        Ok(Prepared { secrets: command.outputs.secrets.clone(), command, checked_out: Some(checked_out) })
     }
 
     /// The mounts of a command.
@@ -369,11 +344,8 @@ impl Place {
             let made = fs::OpenOptions::new().write(true).create_new(true).open(result);
             made.map_err(WorkError::file("make", result))?;
         }
-        let own = [
-            (places.folder, Access::Write),
-            (places.given, Access::Read),
-            (places.left, Access::Write),
-        ];
+        let own =
+            [(places.folder, Access::Write), (places.given, Access::Read), (places.left, Access::Write)];
         let kept_away = kept_away(job);
         let mut mounts = Confiner::of_carried(how, &self.setup.folder, &own, &kept_away, command);
         mounts.instead.retain(|path, _| path.starts_with(folder));
@@ -457,9 +429,7 @@ impl Place {
         ended: EndedCommand,
         secrets: &Secrets,
     ) -> Result<CarriedEnd, WorkError> {
-        let result = ended
-            .result
-            .map_err(|why| WorkError::from(format!("on {}: {why}", self.name)));
+        let result = ended.result.map_err(|why| WorkError::from(format!("on {}: {why}", self.name)));
         let not_started = result.as_ref().err().map(ToString::to_string);
         let end = ended.outputs.end(result);
         if let Some(why) = not_started {
@@ -468,19 +438,13 @@ impl Place {
         let exit: ChildExit = end.exit;
         let left = work.folder.with_file_name("left");
         clean(&left.join(MESSAGES), secrets)?;
-        let ended = |commit, why| CarriedEnd {
-            commit,
-            exit: Some(exit),
-            why,
-            ..self.never_started(String::new())
-        };
+        let ended =
+            |commit, why| CarriedEnd { commit, exit: Some(exit), why, ..self.never_started(String::new()) };
         if let Some(why) = named_by_secrets(&work.folder, secrets) {
             return Ok(ended(None, Some(why)));
         }
         let outputs = [STDOUT, STDERR, RESULT, MESSAGES];
-        let outputs = outputs
-            .map(|name| (name.into(), CarriedFile::At(left.join(name))))
-            .into();
+        let outputs = outputs.map(|name| (name.into(), CarriedFile::At(left.join(name)))).into();
         let exchange = exchange(job)?;
         let mut tried = 1;
         loop {
@@ -509,10 +473,8 @@ struct Prepared {
 fn session_of(job: &CarriedJob, folder: &Path) -> Result<Prepared, WorkError> {
     let asked: HostedCommand = serde_json::from_str(&job.commit)?;
     let program = supervisor::this_program()?.to_string_lossy().into_owned();
-    let told = [
-        (HOSTED.to_owned(), asked.run.to_string()),
-        ("QUORUM_STATE_DIR".to_owned(), job.exchange.clone()),
-    ];
+    let told =
+        [(HOSTED.to_owned(), asked.run.to_string()), ("QUORUM_STATE_DIR".to_owned(), job.exchange.clone())];
     let stdout = Some(folder.join(STDOUT));
     Ok(Prepared {
         checked_out: None,

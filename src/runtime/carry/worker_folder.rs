@@ -33,10 +33,7 @@ impl WorkerFolder {
         let lock = own.join("lock");
         let lock = fs::File::create(&lock).map_err(WorkError::file("make", &lock))?;
         lock.lock()?;
-        Ok(Self {
-            own: JobFolder(own),
-            _lock: lock,
-        })
+        Ok(Self { own: JobFolder(own), _lock: lock })
     }
 }
 
@@ -72,21 +69,16 @@ pub fn named_by_secrets(folder: &Path, secrets: &Secrets) -> Option<String> {
         return None;
     }
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    entries
-        .filter(|entry| entry.file_name() != ".git")
-        .find_map(|entry| {
-            let name = entry.file_name();
-            if secrets.occur_in(&name.to_string_lossy()) {
-                return Some(
-                    "the name of a file that it has left holds a key, so nothing of it is handed back"
-                        .to_owned(),
-                );
-            }
-            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-            is_folder
-                .then(|| named_by_secrets(&entry.path(), secrets))
-                .flatten()
-        })
+    entries.filter(|entry| entry.file_name() != ".git").find_map(|entry| {
+        let name = entry.file_name();
+        if secrets.occur_in(&name.to_string_lossy()) {
+            return Some(
+                "the name of a file that it has left holds a key, so nothing of it is handed back".to_owned(),
+            );
+        }
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        is_folder.then(|| named_by_secrets(&entry.path(), secrets)).flatten()
+    })
 }
 
 #[cfg(test)]
@@ -102,9 +94,8 @@ mod tests {
         }
         fs::write(jobs.join("with-a-lock/lock"), "").unwrap();
         let workers: Vec<_> = std::thread::scope(|scope| {
-            let begun: Vec<_> = (0..64)
-                .map(|_| scope.spawn(|| WorkerFolder::make(all.path()).unwrap()))
-                .collect();
+            let begun: Vec<_> =
+                (0..64).map(|_| scope.spawn(|| WorkerFolder::make(all.path()).unwrap())).collect();
             begun.into_iter().map(|worker| worker.join().unwrap()).collect()
         });
         assert!(workers.iter().all(|worker| worker.own.0.join("lock").exists()));

@@ -47,13 +47,7 @@ const SERVICES: [&str; 16] = [
 ];
 
 /// Folders of the user that hold nothing but what such programs keep.
-const USER_SERVICES: [&str; 5] = [
-    ".ssh/agent",
-    ".docker/run",
-    ".docker/desktop",
-    ".orbstack/run",
-    ".screen",
-];
+const USER_SERVICES: [&str; 5] = [".ssh/agent", ".docker/run", ".docker/desktop", ".orbstack/run", ".screen"];
 
 /// Folders of the user in which their sockets lie beside other files.
 const LISTENING: [&str; 4] = [".gnupg", ".rd", ".colima/default", ".colima/docker"];
@@ -146,16 +140,10 @@ impl Confiner {
         rules.extend(confiner.settings_of_git().map(|path| (path, Access::Read)));
         let kept_away = kept_away.iter().filter_map(|path| real(path));
         rules.extend(kept_away.map(|path| {
-            let access = if path.is_dir() {
-                Access::Hidden
-            } else {
-                Access::Masked
-            };
+            let access = if path.is_dir() { Access::Hidden } else { Access::Masked };
             (path, access)
         }));
-        let own = own
-            .iter()
-            .filter_map(|(path, access)| Some((real(path)?, *access)));
+        let own = own.iter().filter_map(|(path, access)| Some((real(path)?, *access)));
         rules.extend(own);
         let elsewhere = if how.only_workspace() {
             rules.extend(confiner.outside_of_workspace(&job.cwd, job));
@@ -209,10 +197,7 @@ impl Confiner {
     ) -> CommandRequest {
         let owner = request.owner();
         let (plan, _) = of;
-        let instead = scratch
-            .iter()
-            .flat_map(|scratch| scratch.mounts.clone())
-            .collect();
+        let instead = scratch.iter().flat_map(|scratch| scratch.mounts.clone()).collect();
         let request = request.holding(scratch);
         let how = match owner {
             // The words of the settings on network and files are for those who work and judge.
@@ -264,8 +249,7 @@ impl Confiner {
     pub fn of_tools(&self, of: (&Plan, &Protection), turn: TurnId) -> Option<MountPlan> {
         let owner = CommandOwner::Turn(turn);
         let how = of.0.confinement(owner.task(), agent_of(of.0, owner));
-        self.holds(of.0, owner)
-            .then(|| self.plan(of, how, owner, &CommandJob::default()))
+        self.holds(of.0, owner).then(|| self.plan(of, how, owner, &CommandJob::default()))
     }
 
     /// The folder for temporary files of a command that shall have one of its own: who judges may write nowhere else.
@@ -336,11 +320,7 @@ impl Confiner {
         if is_kept_in(how, job) {
             rules.extend(self.outside_of_workspace(&plan.rules.workspace, job));
         }
-        let elsewhere = if is_kept_in(how, job) {
-            Access::Read
-        } else {
-            Access::Write
-        };
+        let elsewhere = if is_kept_in(how, job) { Access::Read } else { Access::Write };
         let mut mounts = MountPlan::new(elsewhere, rules);
         mounts.without_network = how.without_network();
         mounts
@@ -348,11 +328,7 @@ impl Confiner {
 
     /// The access of a command to the hidden files.
     fn of_hidden(&self, owner: CommandOwner, job: &CommandJob) -> impl Iterator<Item = (PathBuf, Access)> {
-        let access = if job.sees_hidden {
-            Access::Read
-        } else {
-            Access::Masked
-        };
+        let access = if job.sees_hidden { Access::Read } else { Access::Masked };
         let hidden = self.hidden.iter().filter(move |_| owner != CommandOwner::Nobody);
         hidden.map(move |path| (path.clone(), access))
     }
@@ -371,11 +347,7 @@ impl Confiner {
         let below = below.chain(shown);
         let below = below.filter(|(_, path)| path.starts_with(&self.state) && *path != self.state);
         let access = |name: &str| {
-            if WRITTEN.contains(&name) {
-                Access::Write
-            } else {
-                Access::Read
-            }
+            if WRITTEN.contains(&name) { Access::Write } else { Access::Read }
         };
         below.map(|(name, path)| (path, access(name))).collect()
     }
@@ -404,14 +376,8 @@ impl Confiner {
         });
         let named: Vec<(PathBuf, Access)> = named.map(|path| (path, Access::Read)).collect();
         let program = program_of(job);
-        let kept = KEPT
-            .iter()
-            .filter(|(name, _)| *name == program)
-            .flat_map(|(_, paths)| *paths);
-        let kept = self
-            .home
-            .iter()
-            .flat_map(|home| kept.clone().filter_map(|path| real(&home.join(path))));
+        let kept = KEPT.iter().filter(|(name, _)| *name == program).flat_map(|(_, paths)| *paths);
+        let kept = self.home.iter().flat_map(|home| kept.clone().filter_map(|path| real(&home.join(path))));
         // What builds keep of the user's they make anew there.
         let cache = self.home.iter().filter(|_| job.copy.is_some());
         let cache = cache.filter_map(|home| real(&home.join(".cache")));
@@ -499,15 +465,7 @@ const KEPT: &[(&str, &[&str])] = &[
     ("codex", &[".codex"]),
     ("codex-acp", &[".codex"]),
     ("gemini", &[".gemini"]),
-    (
-        "opencode",
-        &[
-            ".local/share/opencode",
-            ".local/state/opencode",
-            ".config/opencode",
-            ".cache/opencode",
-        ],
-    ),
+    ("opencode", &[".local/share/opencode", ".local/state/opencode", ".config/opencode", ".cache/opencode"]),
     ("qwen", &[".qwen"]),
     ("aider", &[".aider"]),
     ("pi", &[".pi"]),
@@ -541,9 +499,7 @@ fn raw_devices() -> Vec<PathBuf> {
     let all = fs::read_dir("/dev").into_iter().flatten().flatten();
     let blocks = all.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_block_device()));
     let devices = blocks.map(|entry| entry.path()).chain(memory);
-    devices
-        .filter(|path| rustix::fs::access(path, rustix::fs::Access::READ_OK).is_ok())
-        .collect()
+    devices.filter(|path| rustix::fs::access(path, rustix::fs::Access::READ_OK).is_ok()).collect()
 }
 
 /// Sockets of the user's services, where they usually lie, and wherever a variable of this process names one:
@@ -561,9 +517,7 @@ fn user_sockets() -> impl Iterator<Item = PathBuf> {
             let start = number.checked_sub(1).map_or(0, |before| ends[before] + 1);
             // The path may hold such a sign itself.
             let parts = ends[number..].iter().take(4);
-            parts
-                .map(|end| PathBuf::from(&value[start..*end]))
-                .collect::<Vec<_>>()
+            parts.map(|end| PathBuf::from(&value[start..*end])).collect::<Vec<_>>()
         };
         (0..ends.len()).flat_map(from).collect::<Vec<_>>()
     });

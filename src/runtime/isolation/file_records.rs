@@ -43,13 +43,7 @@ pub type FolderId = (PathBuf, u64);
 /// The folders that files of a task lie in: that of the run, and its own.
 pub fn folders(plan: &Plan, task: TaskId) -> Vec<FolderId> {
     let all = [plan.root_of(task), plan.workspace_of(task)].map(|folder| canonical(&folder));
-    all.map(|folder| {
-        (
-            folder.clone(),
-            std::fs::metadata(folder).map_or(0, |found| found.ino()),
-        )
-    })
-    .into()
+    all.map(|folder| (folder.clone(), std::fs::metadata(folder).map_or(0, |found| found.ino()))).into()
 }
 
 /// Marks of files that lay in folders which lie elsewhere now.
@@ -101,10 +95,7 @@ pub fn tests_of(plan: &Plan, (folder, worktrees): (&RunFolder, &Worktrees), task
 fn marks_of_tests(plan: &Plan, folder: &RunFolder, task: TaskId) -> TestsBefore {
     let scope = Scope {
         root: plan.root_of(task),
-        patterns: tests_changed::globs(plan, task)
-            .iter()
-            .map(ToString::to_string)
-            .collect(),
+        patterns: tests_changed::globs(plan, task).iter().map(ToString::to_string).collect(),
     };
     match look(&[scope], folder.state_folder().path(), MOST_READ) {
         Ok(marks) => TestsBefore::Stamps(marks),

@@ -177,11 +177,7 @@ impl Git {
     /// In the words of git.
     pub fn run(self, arguments: impl IntoIterator<Item = impl Into<OsString>>) -> Result<Output, WorkError> {
         let output = self.output(arguments)?;
-        if output.status.success() {
-            Ok(output)
-        } else {
-            Err(failed(&output))
-        }
+        if output.status.success() { Ok(output) } else { Err(failed(&output)) }
     }
 
     /// Runs git and drops its output; an exit other than 0 is an error.
@@ -238,9 +234,7 @@ pub fn program() -> Result<&'static Path, WorkError> {
         let path = std::env::var("PATH").unwrap_or_default();
         supervisor::resolve("git", &format!("{SYSTEM_PATH}:{path}"), Path::new("/")).ok()
     });
-    program
-        .as_deref()
-        .ok_or_else(|| refused("there is no program `git`"))
+    program.as_deref().ok_or_else(|| refused("there is no program `git`"))
 }
 
 /// How a call ended, whatever its code is.
@@ -252,11 +246,7 @@ fn output(git: Git) -> Result<Output, WorkError> {
     let program = program()?;
     let own = program.parent().unwrap_or(program);
     // What programs that lie elsewhere are made of is not known.
-    let system = if SYSTEM.iter().any(|folder| program.starts_with(folder)) {
-        &SYSTEM[..]
-    } else {
-        &["/"]
-    };
+    let system = if SYSTEM.iter().any(|folder| program.starts_with(folder)) { &SYSTEM[..] } else { &["/"] };
     let path = std::env::join_paths([own, Path::new("/usr/bin"), Path::new("/bin")]);
     let mut environment = vec![("PATH".to_owned(), text(path.unwrap_or_default())?)];
     let grown = git.grows.and_then(|most| {
@@ -338,10 +328,7 @@ pub fn failed(output: &Output) -> WorkError {
     let said = String::from_utf8_lossy(&output.stderr);
     let lines = || said.trim().lines();
     let is_reason = |line: &&str| ["fatal: ", "error: "].iter().any(|word| line.starts_with(word));
-    let said = lines()
-        .find(is_reason)
-        .or_else(|| lines().last())
-        .unwrap_or("it says nothing");
+    let said = lines().find(is_reason).or_else(|| lines().last()).unwrap_or("it says nothing");
     refused(format!("git ended with {}: {said}", output.status))
 }
 
@@ -356,10 +343,7 @@ pub fn text(output: Output) -> String {
 
 /// The output of a call, where each entry ends in a zero.
 pub fn entries(output: &Output) -> impl Iterator<Item = String> {
-    let entries = output
-        .stdout
-        .split(|byte| *byte == 0)
-        .filter(|entry| !entry.is_empty());
+    let entries = output.stdout.split(|byte| *byte == 0).filter(|entry| !entry.is_empty());
     entries.map(|entry| String::from_utf8_lossy(entry).into_owned())
 }
 
@@ -373,11 +357,8 @@ mod tests {
 
     #[test]
     fn a_path_keeps_its_blanks() {
-        let output = |text: &str| Output {
-            status: Default::default(),
-            stdout: text.into(),
-            stderr: Vec::new(),
-        };
+        let output =
+            |text: &str| Output { status: Default::default(), stdout: text.into(), stderr: Vec::new() };
         assert_eq!(text(output("a \n")), "a ");
         assert_eq!(text(output("a\n\n")), "a\n");
         assert_eq!(entries(&output("a \0\nb\0")).collect::<Vec<_>>(), ["a ", "\nb"]);
@@ -386,11 +367,7 @@ mod tests {
     #[test]
     fn the_reason_of_a_failure_is_the_line_that_names_it() {
         let failed_with = |text: &str| {
-            let output = Output {
-                status: Default::default(),
-                stdout: Vec::new(),
-                stderr: text.into(),
-            };
+            let output = Output { status: Default::default(), stdout: Vec::new(), stderr: text.into() };
             failed(&output).to_string()
         };
         let locked = "fatal: Unable to create '/r/HEAD.lock': File exists.\n\nAnother process\nremove it.";

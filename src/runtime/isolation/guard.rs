@@ -107,11 +107,7 @@ impl WorkContext {
         let seen = self.look_at_protected(groups)?;
         let of_others = self.of_no_concern(plan, task);
         let compared = self.protection.compare(plan, task, (None, &seen), &of_others);
-        if compared.changed.is_empty() {
-            Ok(seen)
-        } else {
-            Err(compared.changed)
-        }
+        if compared.changed.is_empty() { Ok(seen) } else { Err(compared.changed) }
     }
 
     /// Looks at the protected files after a part of judging has come back with a word, and says what counts. Blocks.
@@ -129,10 +125,7 @@ impl WorkContext {
                 let seen = (Some(&guard.before), &now);
                 self.protection.compare(&guard.plan, task, seen, &of_others)
             }
-            Err(unknown) => Compared {
-                changed: unknown,
-                ..Compared::default()
-            },
+            Err(unknown) => Compared { changed: unknown, ..Compared::default() },
         };
         if compared == Compared::default() {
             word
@@ -153,10 +146,5 @@ impl WorkContext {
 }
 
 fn voided(work: WorkId, (changed, restored): (Vec<String>, Vec<String>), shared: bool) -> Fact {
-    Fact::StageVoided(Box::new(VoidedStage {
-        work,
-        changed,
-        restored,
-        shared,
-    }))
+    Fact::StageVoided(Box::new(VoidedStage { work, changed, restored, shared }))
 }

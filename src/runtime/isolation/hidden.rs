@@ -20,25 +20,18 @@ use super::protection::{ReadBefore, canonical, real};
 use crate::runtime::recovery::moved::recorded;
 
 /// Where programs lie that everybody has.
-const SYSTEM: [&str; 9] = [
-    "/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/nix", "/gnu", "/dev",
-];
+const SYSTEM: [&str; 9] = ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/nix", "/gnu", "/dev"];
 
 /// The files that a hidden check names: the regular ones, as they are and where links lead. Of what the system has nothing is hidden.
 fn files_of(state: &State, options: &RunOptions, (id, check): (TaskId, &Check)) -> BTreeSet<PathBuf> {
     let known = state.protected.iter().flat_map(|known| &known.files);
-    let known: BTreeSet<PathBuf> = known
-        .map(|(path, _)| real(&recorded(path, state, options)))
-        .collect();
-    let named = named_by_hidden(&state.plan, id, check)
-        .into_iter()
-        .map(|path| real(&path));
+    let known: BTreeSet<PathBuf> = known.map(|(path, _)| real(&recorded(path, state, options))).collect();
+    let named = named_by_hidden(&state.plan, id, check).into_iter().map(|path| real(&path));
     // One that was there when the run began is hidden even where it is gone; what came since may be work.
     let is_begun_with = state.protected.is_none() || state.plan.task(id).is_isolated();
     let there = named.filter(|path| known.contains(path) || is_begun_with && path.is_file());
     let all = there.flat_map(|path| [canonical(&path), path]);
-    all.filter(|path| !SYSTEM.iter().any(|folder| path.starts_with(folder)))
-        .collect()
+    all.filter(|path| !SYSTEM.iter().any(|folder| path.starts_with(folder))).collect()
 }
 
 /// Notes in the plan what is kept from workers, where any check is hidden: what such checks name, the mission, and its settings.
@@ -49,25 +42,16 @@ pub fn hide(state: &mut State, options: &RunOptions, read: &ReadBefore, is_refus
         return;
     }
     let workspace = canonical(&plan.rules.workspace);
-    let named = plan
-        .hidden_checks()
-        .flat_map(|check| files_of(state, options, check));
+    let named = plan.hidden_checks().flat_map(|check| files_of(state, options, check));
     let read = read.mission.iter().chain(&read.settings);
-    let read = read
-        .flat_map(|path| [real(path), canonical(path)])
-        .filter(|path| path.is_file());
+    let read = read.flat_map(|path| [real(path), canonical(path)]).filter(|path| path.is_file());
     let mut files: BTreeSet<PathBuf> = named.chain(read).collect();
-    let inner = files
-        .iter()
-        .filter_map(|path| path.strip_prefix(&workspace).ok()?.to_str());
+    let inner = files.iter().filter_map(|path| path.strip_prefix(&workspace).ok()?.to_str());
     let inner: BTreeSet<String> = inner.map(str::to_owned).collect();
     let others = other_checkouts(&workspace).0.into_iter();
-    files.extend(others.flat_map(|folder| {
-        inner
-            .iter()
-            .map(|path| canonical(&folder.join(path)))
-            .collect::<Vec<_>>()
-    }));
+    files.extend(
+        others.flat_map(|folder| inner.iter().map(|path| canonical(&folder.join(path))).collect::<Vec<_>>()),
+    );
     let hidden = HiddenFiles {
         workspace: plan.rules.workspace.clone(),
         shown: not_hidden(state, options, is_refused),
@@ -104,11 +88,7 @@ fn other_checkouts(workspace: &Path) -> (Vec<PathBuf>, Vec<String>) {
 
 /// The folder in a copy of which a command is to run, so that it sees what is hidden; `None` where it runs in its own.
 pub fn folder_to_copy(plan: &Plan, job: &CommandJob) -> Option<PathBuf> {
-    let hidden = plan
-        .rules
-        .hidden
-        .as_ref()
-        .filter(|_| job.sees_hidden && job.copy.is_none())?;
+    let hidden = plan.rules.hidden.as_ref().filter(|_| job.sees_hidden && job.copy.is_none())?;
     let of_run = plan.rules.worktrees.root.iter().find_map(|all| {
         let inner = job.cwd.strip_prefix(all).ok()?;
         Some(all.join(inner.iter().next()?))
@@ -128,11 +108,8 @@ pub fn not_hidden(state: &State, options: &RunOptions, is_refused: bool) -> Vec<
         told.push("hidden checks are not hidden: workers that are not confined can read them".to_owned());
     }
     let works = |id: &TaskId| plan.route(*id).is_none() && !plan.task(*id).is_isolated();
-    let shared: Vec<String> = plan
-        .selected_ids()
-        .filter(works)
-        .map(|id| format!("'{}'", plan.title(id)))
-        .collect();
+    let shared: Vec<String> =
+        plan.selected_ids().filter(works).map(|id| format!("'{}'", plan.title(id))).collect();
     if !shared.is_empty() {
         told.push(format!(
             "hidden checks are not hidden from who works in no worktree, where the history of the files can be read: {}",
@@ -148,16 +125,12 @@ pub fn not_hidden(state: &State, options: &RunOptions, is_refused: bool) -> Vec<
         let label = check.label();
         let what = format!("`{}` of '{}'", first_line(&label), plan.title(id));
         if files.is_empty() {
-            told.push(format!(
-                "the hidden check {what} names no file that could be hidden"
-            ));
+            told.push(format!("the hidden check {what} names no file that could be hidden"));
         }
         let is_linked = |path: &&PathBuf| fs::metadata(path).is_ok_and(|found| found.nlink() > 1);
         if let Some(path) = files.iter().find(is_linked) {
             let name = path.display();
-            told.push(format!(
-                "{name}, of the hidden check {what}, has further names (hard links)"
-            ));
+            told.push(format!("{name}, of the hidden check {what}, has further names (hard links)"));
         }
     }
     told

@@ -108,10 +108,7 @@ mod tests {
 
     fn others(path: &str) -> Vec<String> {
         let others = Mounts::read(LIST).candidates(Path::new(path));
-        others
-            .into_iter()
-            .map(|path| path.display().to_string())
-            .collect()
+        others.into_iter().map(|path| path.display().to_string()).collect()
     }
 
     #[test]

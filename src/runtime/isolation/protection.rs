@@ -76,9 +76,7 @@ pub fn protected_scopes(plan: &Plan, task: TaskId) -> Vec<Scope> {
         scope(plan.root_of(task), &plan.rules.protect),
         scope(plan.workspace_of(task), &plan.task(task).protect),
     ];
-    all.into_iter()
-        .filter(|scope| !scope.patterns.is_empty())
-        .collect()
+    all.into_iter().filter(|scope| !scope.patterns.is_empty()).collect()
 }
 
 /// The protected files of a run, with their state.
@@ -128,10 +126,7 @@ struct GroupState {
 impl From<Result<KnownFiles, Vec<String>>> for GroupState {
     fn from(looked: Result<KnownFiles, Vec<String>>) -> Self {
         Self {
-            baseline: looked
-                .as_ref()
-                .map(|known| known.marks.clone())
-                .map_err(Vec::clone),
+            baseline: looked.as_ref().map(|known| known.marks.clone()).map_err(Vec::clone),
             // Why it cannot be told stands above.
             latest: Arc::new(looked.unwrap_or_default()),
             blamed: BTreeSet::new(),
@@ -190,10 +185,8 @@ impl Protection {
         let mut files: BTreeSet<PathBuf> = scripts.iter().cloned().collect();
         files.extend(places(plan, options, read).into_iter().map(|(path, _)| path));
         let recordings = options.record.as_ref().filter(|_| options.offline);
-        let recordings = recordings.map(|folder| Scope {
-            root: folder.clone(),
-            patterns: vec!["**".to_owned()],
-        });
+        let recordings =
+            recordings.map(|folder| Scope { root: folder.clone(), patterns: vec!["**".to_owned()] });
         let mut protection = Self {
             never: never.to_owned(),
             root,
@@ -226,9 +219,7 @@ impl Protection {
         }
         let marks = protection.baseline_marks();
         let digest = |path: &Path| digest_of(marks.get(&*path.to_string_lossy()));
-        let files = scripts
-            .iter()
-            .map(|path| (name_on_record(path, &folder), digest(path)));
+        let files = scripts.iter().map(|path| (name_on_record(path, &folder), digest(path)));
         let files = files.collect();
         let known = state.protected.clone().unwrap_or_default();
         for (path, was) in &known.files {
@@ -244,11 +235,7 @@ impl Protection {
         warnings.extend(protection.idle(plan));
         warnings.extend(idle_tests(plan, never));
         let now = ProtectedFiles { files, loaded };
-        Protected {
-            to_note: (now != known).then_some(now),
-            protection,
-            warnings,
-        }
+        Protected { to_note: (now != known).then_some(now), protection, warnings }
     }
 
     /// Takes the files that decide which programs are started.
@@ -272,10 +259,7 @@ impl Protection {
     pub fn on_record(&self, state: &State) -> Option<SeenFiles> {
         let files = &state.protected.as_ref()?.files;
         let mark = |(path, digest): &(String, Option<Digest>)| {
-            (
-                self.folder.join(path).to_string_lossy().into_owned(),
-                of_record(*digest),
-            )
+            (self.folder.join(path).to_string_lossy().into_owned(), of_record(*digest))
         };
         let there = files.iter().filter(|(_, digest)| digest.is_some());
         let known = KnownFiles::recorded(there.map(mark).collect());
@@ -284,20 +268,12 @@ impl Protection {
 
     fn add(&mut self, scopes: Vec<Scope>, files: Vec<PathBuf>) {
         let looked = look_again(&scopes, &files, &self.never, &KnownFiles::default());
-        self.groups.push(Group {
-            root: self.root.clone(),
-            scopes,
-            files,
-            held: Mutex::new(looked.into()),
-        });
+        self.groups.push(Group { root: self.root.clone(), scopes, files, held: Mutex::new(looked.into()) });
     }
 
     /// Patterns of `protect` that name nothing, one sentence each.
     fn idle(&self, plan: &Plan) -> Vec<String> {
-        let groups = self
-            .by_scope
-            .iter()
-            .map(|(scope, index)| (scope, &self.groups[*index]));
+        let groups = self.by_scope.iter().map(|(scope, index)| (scope, &self.groups[*index]));
         let idle = groups.flat_map(|(scope, group)| match &group.held().baseline {
             Ok(marks) => idle_patterns(plan, "protect", scope, marks),
             // That fails every comparison.
@@ -319,14 +295,8 @@ impl Protection {
         let own = shown.filter_map(|path| path.strip_prefix(&self.root).ok());
         let own = own.map(|path| root.join(path)).collect();
         self.by_folder.insert(task, self.groups.len());
-        let loaded = self.loaded.iter().map(|scope| Scope {
-            root: root.clone(),
-            ..scope.clone()
-        });
-        self.add(
-            protected_scopes(plan, task).into_iter().chain(loaded).collect(),
-            own,
-        );
+        let loaded = self.loaded.iter().map(|scope| Scope { root: root.clone(), ..scope.clone() });
+        self.add(protected_scopes(plan, task).into_iter().chain(loaded).collect(), own);
         if let Some(group) = self.groups.last_mut() {
             group.root = root;
         }
@@ -354,9 +324,7 @@ impl Protection {
             return EVERYWHERE.into_iter().chain([*own]).collect();
         }
         let scopes = protected_scopes(plan, task);
-        let declared = scopes
-            .iter()
-            .filter_map(|scope| self.by_scope.get(scope).copied());
+        let declared = scopes.iter().filter_map(|scope| self.by_scope.get(scope).copied());
         EVERYWHERE.into_iter().chain(declared).collect()
     }
 
@@ -532,20 +500,14 @@ impl Protection {
         let scopes = groups.iter().flat_map(|group| group.scopes.clone());
         // The loader has read them. Where they could not be read everything would be protected.
         let guarded = Guarded::of(&scopes.chain(protected_scopes(plan, task)).collect::<Vec<_>>()).ok();
-        let folders = [
-            plan.workspace_of(task),
-            plan.root_of(task),
-            plan.rules.workspace.clone(),
-        ];
+        let folders = [plan.workspace_of(task), plan.root_of(task), plan.rules.workspace.clone()];
         let is_protected = |name: &&String| {
             let mut paths = folders.iter().map(|folder| plain(&folder.join(name)));
             paths.any(|path| {
                 let known = [canonical(&path), real(&path)];
                 let has = |group: &&Group| known.iter().any(|path| group.files.contains(path));
                 groups.iter().any(has)
-                    || guarded
-                        .as_ref()
-                        .is_none_or(|guarded| known.iter().any(|path| guarded.holds(path)))
+                    || guarded.as_ref().is_none_or(|guarded| known.iter().any(|path| guarded.holds(path)))
             })
         };
         for sub_task in sub_tasks {

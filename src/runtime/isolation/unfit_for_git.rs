@@ -59,11 +59,7 @@ pub fn odd_file(
             };
             let Some(what) = what else { continue };
             let path = entry.path();
-            let path = path
-                .strip_prefix(folder)
-                .unwrap_or(&path)
-                .to_string_lossy()
-                .into_owned();
+            let path = path.strip_prefix(folder).unwrap_or(&path).to_string_lossy().into_owned();
             let sentence = format!("{path} {what}: remove it");
             if name.as_encoded_bytes().starts_with(b".git") {
                 return Ok(Some(sentence));
@@ -76,12 +72,7 @@ pub fn odd_file(
     }
     let place = scratch_folder()?;
     let asked = place.path().join("asked");
-    fs::write(
-        &asked,
-        odd.iter()
-            .map(|(path, _)| format!("{path}\0"))
-            .collect::<String>(),
-    )?;
+    fs::write(&asked, odd.iter().map(|(path, _)| format!("{path}\0")).collect::<String>())?;
     let ignored = git()?.reading(&asked).answer(["check-ignore", "-z", "--stdin"])?;
     let ignored: BTreeSet<String> = ignored.iter().flat_map(entries).collect();
     odd.retain(|(path, _)| !ignored.contains(path));

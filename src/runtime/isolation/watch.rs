@@ -54,12 +54,7 @@ pub async fn record_before_turn(
         context.own_folder(commands, known).await?;
     }
     let noted = blocking(move || note(&plan, (&context.folder, &context.worktrees), turn));
-    Ok(Fact::FilesNoted {
-        turn,
-        starts,
-        shared,
-        result: noted.await?.map_err(String::from),
-    })
+    Ok(Fact::FilesNoted { turn, starts, shared, result: noted.await?.map_err(String::from) })
 }
 
 /// The records of files that a turn is held against, and its commits.
@@ -173,18 +168,8 @@ impl After {
 
     /// The changes of the turn, and which of the files that it wants sub-tasks to make are protected. Blocks, unless all is known.
     pub fn seen(self, plan: &Plan, (task, sub_tasks): (TaskId, &mut [SubTask])) -> Option<TurnFiles> {
-        let WorkContext {
-            protection,
-            worktrees,
-            folder,
-            frozen,
-            ..
-        } = &self.context;
-        let TurnBaseline {
-            files: known,
-            by_default,
-            ..
-        } = &self.before;
+        let WorkContext { protection, worktrees, folder, frozen, .. } = &self.context;
+        let TurnBaseline { files: known, by_default, .. } = &self.before;
         protection.mark(plan, task, sub_tasks);
         let noted = known.noted.as_ref();
         let mut files = noted.map(|(path, record)| compare(plan, folder, task, path, record));
@@ -217,18 +202,11 @@ impl After {
 
 /// The state of the watched files; `None` where it is not known, and where nothing is watched.
 fn look_at_watched(plan: &Plan, folder: &RunFolder, task: TaskId) -> Option<FileMarks> {
-    let scope = Scope {
-        root: plan.workspace_of(task),
-        patterns: watched(plan, task),
-    };
+    let scope = Scope { root: plan.workspace_of(task), patterns: watched(plan, task) };
     if scope.patterns.is_empty() {
         return None;
     }
-    let most_read = if is_written_enough(plan, task) {
-        0
-    } else {
-        MOST_READ
-    };
+    let most_read = if is_written_enough(plan, task) { 0 } else { MOST_READ };
     look(&[scope], folder.state_folder().path(), most_read).ok()
 }
 
@@ -267,11 +245,7 @@ fn note(
     (folder, worktrees): (&RunFolder, &Worktrees),
     turn: TurnId,
 ) -> Result<FileRef, WorkError> {
-    let protected = look(
-        &protected_scopes(plan, turn.task),
-        folder.state_folder().path(),
-        MOST_READ,
-    );
+    let protected = look(&protected_scopes(plan, turn.task), folder.state_folder().path(), MOST_READ);
     let is_asked = tests_changed::is_wanted(plan, turn.task) && !plan.task(turn.task).commits();
     let record = FileRecord {
         folders: folders(plan, turn.task),
@@ -311,11 +285,7 @@ fn compare(plan: &Plan, folder: &RunFolder, task: TaskId, path: &Path, expected:
     // One of its own may not have been there yet.
     let was_carried = record.folders.first().is_some_and(|then| *then != now[0]);
     let carried = |marks| {
-        if was_carried {
-            carried(marks, &record.folders, &now)
-        } else {
-            marks
-        }
+        if was_carried { carried(marks, &record.folders, &now) } else { marks }
     };
     let protected = match look(&scopes, folder.state_folder().path(), MOST_READ) {
         Ok(after) => changes(&carried(record.protected), &after, &now[0].0),

@@ -80,9 +80,7 @@ impl Question<'_> {
 
     async fn ask_once(&self, commands: &Commands) -> Result<Replied, AskFailure> {
         if self.agent.spec.queue.is_some() {
-            return Err(unasked(
-                "it is on other machines, where nobody is asked outside of a run",
-            ));
+            return Err(unasked("it is on other machines, where nobody is asked outside of a run"));
         }
         match self.reach {
             Backend::Command(agent) => self.run(commands, agent).await,

@@ -113,11 +113,9 @@ impl Judges {
         for id in agents {
             let agent = plan.agent(*id);
             match backend_of(agent, mission_folder, &Network::Open) {
-                Ok(reach) => reviewers.push(Arc::new(Reviewer {
-                    agent: agent.clone(),
-                    reach,
-                    rules: rules.clone(),
-                })),
+                Ok(reach) => {
+                    reviewers.push(Arc::new(Reviewer { agent: agent.clone(), reach, rules: rules.clone() }))
+                }
                 Err(problem) => {
                     problems.push(EnvironmentProblem::of(format!("agent '{}'", agent.name), problem))
                 }
@@ -257,9 +255,5 @@ impl Reviewer {
 }
 
 fn said(replied: Replied, earlier: Option<String>) -> ReviewerReply {
-    ReviewerReply {
-        reply: replied.text,
-        earlier,
-        model: replied.model,
-    }
+    ReviewerReply { reply: replied.text, earlier, model: replied.model }
 }

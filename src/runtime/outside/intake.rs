@@ -24,11 +24,7 @@ pub async fn ask_about_request(
     supervisor: supervisor::Client,
 ) -> Result<String, WorkError> {
     // What is asked here is on no record.
-    let network = if state.options.offline {
-        Network::Offline(None)
-    } else {
-        Network::Open
-    };
+    let network = if state.options.offline { Network::Offline(None) } else { Network::Open };
     let agent = state.plan.agent(agent);
     let reach = backend_of(agent, &state.options.mission_folder, &network)?;
     let folder = scratch_folder()?;

@@ -152,10 +152,7 @@ fn journal_from(run: &RunFolder, end: JournalEnd) -> Result<Journal<FsLog>, Appl
 /// [`ApplyError`]; what was not taken still waits.
 pub fn drain(folder: &StateFolder) -> Result<Vec<String>, ApplyError> {
     let inbox = folder.inbox();
-    let failed = |source| ApplyError::Inbox {
-        path: folder.inbox(),
-        source,
-    };
+    let failed = |source| ApplyError::Inbox { path: folder.inbox(), source };
     let mut refused = Vec::new();
     for found in store::waiting(&inbox, OperatorKey::existing).map_err(failed)? {
         match found {
@@ -171,10 +168,7 @@ pub fn drain(folder: &StateFolder) -> Result<Vec<String>, ApplyError> {
             InboxFile::Stranger(path) => refused.push(stranger(&path)),
             InboxFile::Refused(path, why) => {
                 store::move_aside(&path).map_err(failed)?;
-                refused.push(format!(
-                    "{} is no command and was moved aside: {why}",
-                    path.display()
-                ));
+                refused.push(format!("{} is no command and was moved aside: {why}", path.display()));
             }
         }
     }
@@ -183,10 +177,7 @@ pub fn drain(folder: &StateFolder) -> Result<Vec<String>, ApplyError> {
 
 /// Words about something in the inbox that is no letter.
 pub fn stranger(path: &Path) -> String {
-    format!(
-        "{} is no command of quorum's and was left alone; remove it",
-        path.display()
-    )
+    format!("{} is no command of quorum's and was left alone; remove it", path.display())
 }
 
 /// Takes one command for a run without a session. Returns the state that it leads to.
@@ -206,11 +197,7 @@ pub fn input_of(queued: &Queued) -> Fact {
 /// The files of work that a person is about to accept, as they are now: a yes is for what is there when it is
 /// given. Blocks.
 pub fn files_of(state: &State, command: &Command) -> Option<Fact> {
-    let Command::Approve {
-        of: HoldOwner::Task(task),
-        ..
-    } = command
-    else {
+    let Command::Approve { of: HoldOwner::Task(task), .. } = command else {
         return None;
     };
     let waiting = state.known(*task)?.hold()?;
@@ -270,9 +257,7 @@ impl OfflineWriter {
             journal: &mut self.journal,
             key: self.key.as_ref(),
         };
-        let events = entry
-            .write::<JournalError>((fact, events), now, Due::Later)?
-            .events;
+        let events = entry.write::<JournalError>((fact, events), now, Due::Later)?.events;
         let only_noted = |event: &Event| {
             matches!(
                 event,
@@ -306,10 +291,7 @@ tasks: [{title: a}]
             simulation.perform(0, &mut good);
         }
         let end = TurnEnd {
-            exit: Exit {
-                code: Some(0),
-                ..Exit::default()
-            },
+            exit: Exit { code: Some(0), ..Exit::default() },
             ..serde_json::from_value(serde_json::json!({ "turn": simulation.running()[0] })).unwrap()
         };
         (simulation.state, Fact::TurnEnded(Box::new(end)))
@@ -331,14 +313,8 @@ tasks: [{title: a}]
         wrong.tasks[0].put_at(Status::Pending);
         let mut writer = writer(wrong);
         let error = writer.decide(end).unwrap_err().to_string();
-        assert!(
-            error.contains("transition of task 0 from pending to review"),
-            "{error}"
-        );
-        assert_eq!(
-            writer.state.task(rules::domain::TaskId(0)).status(),
-            Status::Pending
-        );
+        assert!(error.contains("transition of task 0 from pending to review"), "{error}");
+        assert_eq!(writer.state.task(rules::domain::TaskId(0)).status(), Status::Pending);
         assert!(writer.journal.commit().is_err(), "nothing more is written");
         assert_eq!(std::fs::read(&path).unwrap(), b"");
     }

@@ -214,11 +214,7 @@ impl Rejudge<'_> {
         let (direct, due) = record.parts();
         let is_direct = at == 0;
         let read = if is_direct { self.open(state, record) } else { None };
-        let recorded = if is_direct {
-            direct
-        } else {
-            &due[(at - direct.len()).min(due.len())..]
-        };
+        let recorded = if is_direct { direct } else { &due[(at - direct.len()).min(due.len())..] };
         // Only a decision about a prompt begins with the start of a turn.
         let prompt = match recorded.first() {
             Some(Event::Turn(_, TurnEvent::Started(prompt))) => Fact::PromptReady(*prompt),
@@ -228,40 +224,26 @@ impl Rejudge<'_> {
         let fact = if is_direct { told } else { &prompt };
         let is_unread = matches!(fact, Fact::Audited(report) if report.seen.is_none());
         if !self.is_comparable || is_unread {
-            return RecoveryStep {
-                count: recorded.len(),
-                instead: None,
-            };
+            return RecoveryStep { count: recorded.len(), instead: None };
         }
         let derived = engine::decide(state, fact, record.at);
-        let count = if is_direct {
-            recorded.len()
-        } else {
-            derived.len().clamp(1, recorded.len())
-        };
+        let count = if is_direct { recorded.len() } else { derived.len().clamp(1, recorded.len()) };
         let is_equal = self.compare(state, &recorded[..count], &derived);
-        RecoveryStep {
-            count,
-            instead: (!is_equal).then_some(derived),
-        }
+        RecoveryStep { count, instead: (!is_equal).then_some(derived) }
     }
 
     /// Begins with a record: its files are looked at, and a reply in it is read again.
     fn open(&mut self, state: &State, record: &Record) -> Option<Fact> {
         self.record = record.seq;
         for id in std::mem::take(&mut self.just_asked) {
-            self.shown
-                .extend(AskEvidence::of(state, id).map(|shown| (id, shown)));
+            self.shown.extend(AskEvidence::of(state, id).map(|shown| (id, shown)));
         }
         for event in &record.events {
             if let Event::Ask(id, AskEvent::Requested { .. }) = event {
                 self.just_asked.push(*id);
             }
         }
-        record
-            .events
-            .iter()
-            .for_each(|event| self.look_at_files(state, event));
+        record.events.iter().for_each(|event| self.look_at_files(state, event));
         if let Some(rules) = rules_of(&record.fact) {
             self.is_comparable = rules == RULES;
         }
@@ -274,10 +256,7 @@ impl Rejudge<'_> {
             }
             Fact::AskReplied(said) => {
                 let answer = self.replied(state, said.id, &said.reply, &said.answer);
-                Some(Fact::AskReplied(AskReply {
-                    answer,
-                    ..said.clone()
-                }))
+                Some(Fact::AskReplied(AskReply { answer, ..said.clone() }))
             }
             Fact::Audited(report) if self.is_comparable => match self.audited(state, report) {
                 Ok(seen) => Some(Fact::Audited(seen)),
@@ -314,12 +293,7 @@ impl Rejudge<'_> {
         let of = (about.0, about.1, stage);
         for (name, recorded) in named_files(event) {
             if let Err(error) = is_as_recorded(&self.run.spool_file(&name), &recorded) {
-                self.lost(
-                    of.clone(),
-                    self.record,
-                    json!(recorded.digest.to_string()),
-                    error.into(),
-                );
+                self.lost(of.clone(), self.record, json!(recorded.digest.to_string()), error.into());
             }
         }
     }
@@ -348,12 +322,7 @@ impl Rejudge<'_> {
         for (id, (record, attempt, file)) in std::mem::take(&mut self.handed_over) {
             if let Err(why) = self.vouched(&SpoolName::Ask(id, AskFile::Handoff), &file) {
                 let about = recovered.state.plan.title(id.task).to_owned();
-                self.lost(
-                    (about, Some(attempt), "ask"),
-                    record,
-                    json!(file.digest.to_string()),
-                    why,
-                );
+                self.lost((about, Some(attempt), "ask"), record, json!(file.digest.to_string()), why);
             }
         }
         let mut doubt = |comparison: Comparison| {
@@ -372,10 +341,7 @@ impl Rejudge<'_> {
             doubt(Comparison::Differs(format!("its journal is that of run '{its}'")));
         }
         if let Err(why) = Snapshot::compare(self.run, operator_key().as_ref()) {
-            doubt(Comparison::Lost(format!(
-                "{}: {why}",
-                self.run.snapshot().display()
-            )));
+            doubt(Comparison::Lost(format!("{}: {why}", self.run.snapshot().display())));
         }
         if origin(self.run, operator_key().as_ref()) == RunOrigin::Forged {
             let why = "the operator's key did not vouch for this: its code is of something else";
@@ -390,10 +356,7 @@ impl Rejudge<'_> {
             return answer.clone();
         };
         let agent = state.plan.agent(open.agent);
-        let held_to = (
-            state.plan.task(id.task).panel(),
-            Some(state.plan.bar_of_judges(id.task)),
-        );
+        let held_to = (state.plan.task(id.task).panel(), Some(state.plan.bar_of_judges(id.task)));
         let (judgement, derived) = self.read(reply, id, |said, judgement| match *agent.spec.adapter {
             Adapter::Echo => stored_reply::of_echo(open.purpose),
             _ => stored_reply::of_ask(open.purpose, held_to, said, &judgement.work),
@@ -418,14 +381,10 @@ impl Rejudge<'_> {
             self.mark_unverified(ground, &comparison);
         }
         let (stage, place) = match open.purpose {
-            Purpose::Score(place) => (
-                "judge",
-                json!({"round": place.round, "seat": place.seat, "try": id.attempt_try}),
-            ),
-            purpose => (
-                purpose.as_str(),
-                json!({"number": id.number, "try": id.attempt_try}),
-            ),
+            Purpose::Score(place) => {
+                ("judge", json!({"round": place.round, "seat": place.seat, "try": id.attempt_try}))
+            }
+            purpose => (purpose.as_str(), json!({"number": id.number, "try": id.attempt_try})),
         };
         self.readings.push(Reading {
             record: self.record,
@@ -450,40 +409,26 @@ impl Rejudge<'_> {
         id: AskId,
         parse: impl FnOnce(JudgeReply<'_>, &Judgement) -> T,
     ) -> (Option<Judgement>, Result<T, WorkError>) {
-        let judgement = match self.judgement(
-            reply.judgement.as_deref(),
-            &SpoolName::Ask(id, AskFile::Judgement),
-        ) {
-            Ok(judgement) => judgement,
-            Err(why) => return (None, Err(why)),
-        };
-        let asked = FileRef {
-            length: judgement.prompt.bytes,
-            digest: judgement.prompt.digest,
-        };
+        let judgement =
+            match self.judgement(reply.judgement.as_deref(), &SpoolName::Ask(id, AskFile::Judgement)) {
+                Ok(judgement) => judgement,
+                Err(why) => return (None, Err(why)),
+            };
+        let asked = FileRef { length: judgement.prompt.bytes, digest: judgement.prompt.digest };
         let text = self
             .vouched(&SpoolName::Ask(id, AskFile::Request), &asked)
             .and_then(|()| self.vouched(&SpoolName::Ask(id, AskFile::Reply), &reply.reply))
             // What it did with tools is what its word rests on, as much as what it was shown.
-            .and_then(
-                |()| match reply.tools.as_ref().and_then(|tools| tools.ledger.as_ref()) {
-                    Some(ledger) => self.vouched(&SpoolName::Ask(id, AskFile::Tools), ledger),
-                    None => Ok(()),
-                },
-            )
+            .and_then(|()| match reply.tools.as_ref().and_then(|tools| tools.ledger.as_ref()) {
+                Some(ledger) => self.vouched(&SpoolName::Ask(id, AskFile::Tools), ledger),
+                None => Ok(()),
+            })
             .and_then(|()| match reply.reply.length {
                 0 => Ok(String::new()),
-                _ => Ok(read_head(
-                    &self.run.spool_file(&SpoolName::Ask(id, AskFile::Reply)),
-                    LARGEST_REPLY,
-                )?),
+                _ => Ok(read_head(&self.run.spool_file(&SpoolName::Ask(id, AskFile::Reply)), LARGEST_REPLY)?),
             });
         let read = text.map(|text| {
-            let said = JudgeReply {
-                text: &text,
-                len: reply.reply.length,
-                cut_short: judgement.cut_short,
-            };
+            let said = JudgeReply { text: &text, len: reply.reply.length, cut_short: judgement.cut_short };
             parse(said, &judgement)
         });
         (Some(judgement), read)
@@ -517,15 +462,11 @@ impl Rejudge<'_> {
         for at in 0..recorded.len().max(derived.len()) {
             let (was, is) = (recorded.get(at).copied(), derived.get(at).copied());
             let Some(event) = was.or(is) else { continue };
-            let (was, is) = (
-                was.map(|was| canonical(state, was)),
-                is.map(|is| canonical(state, is)),
-            );
+            let (was, is) = (was.map(|was| canonical(state, was)), is.map(|is| canonical(state, is)));
             let of = DecisionKey::of(state, event);
             // What is decided instead is about something else.
-            let derives_another = derived
-                .get(at)
-                .is_some_and(|is| DecisionKey::of(state, is).ground != of.ground);
+            let derives_another =
+                derived.get(at).is_some_and(|is| DecisionKey::of(state, is).ground != of.ground);
             let comparison = match (&was, &is) {
                 (Some(was), Some(is)) if was == is => match &of.ground {
                     Some(ground) if self.doubtful.contains(ground) => {
@@ -547,9 +488,8 @@ impl Rejudge<'_> {
             let (was, is) = (was.unwrap_or(Value::Null), is.unwrap_or(Value::Null));
             self.decided(of, was, is, comparison);
         }
-        let is_told = self.decisions[before..]
-            .iter()
-            .any(|decision| decision.comparison != Comparison::Equal);
+        let is_told =
+            self.decisions[before..].iter().any(|decision| decision.comparison != Comparison::Equal);
         let Some(event) = first.filter(|_| !is_told) else {
             return first_other.is_none();
         };
@@ -564,18 +504,8 @@ impl Rejudge<'_> {
 fn first_difference(recorded: &[Event], derived: &[Event]) -> Option<usize> {
     let is_same = |was: &Event, is: &Event| match (was, is) {
         (
-            Event::Run(RunEvent::Finished {
-                outcome: was,
-                conditions: of,
-                allowed: but,
-                ..
-            }),
-            Event::Run(RunEvent::Finished {
-                outcome: is,
-                conditions,
-                allowed,
-                ..
-            }),
+            Event::Run(RunEvent::Finished { outcome: was, conditions: of, allowed: but, .. }),
+            Event::Run(RunEvent::Finished { outcome: is, conditions, allowed, .. }),
         ) => was == is && of == conditions && but == allowed,
         // A mission that was accepted is compiled anew: it is told by its digest.
         (Event::Run(RunEvent::MissionChanged(was)), Event::Run(RunEvent::MissionChanged(is))) => {

@@ -68,11 +68,7 @@ pub fn user_settings() -> Option<PathBuf> {
 
 impl SettingsFile {
     fn at(layer: ConfigLayer, path: PathBuf) -> Self {
-        Self {
-            layer,
-            exists: fs::symlink_metadata(&path).is_ok(),
-            path,
-        }
+        Self { layer, exists: fs::symlink_metadata(&path).is_ok(), path }
     }
 
     /// Checks that the file can be read, as far as its kind says. Reads nothing.
@@ -85,10 +81,7 @@ impl SettingsFile {
     }
 
     fn error(&self, source: io::Error) -> SettingsError {
-        SettingsError {
-            path: self.path.clone(),
-            source,
-        }
+        SettingsError { path: self.path.clone(), source }
     }
 
     fn open(&self) -> io::Result<File> {
@@ -109,10 +102,7 @@ impl SettingsFile {
         let file = self.open().map_err(failed)?;
         file.take(LONGEST + 1).read_to_string(&mut text).map_err(failed)?;
         if text.len() as u64 > LONGEST {
-            return Err(failed(io::Error::new(
-                io::ErrorKind::FileTooLarge,
-                "it is larger than 64 MiB",
-            )));
+            return Err(failed(io::Error::new(io::ErrorKind::FileTooLarge, "it is larger than 64 MiB")));
         }
         Ok(Some(text))
     }

@@ -56,9 +56,7 @@ pub fn working_diff(folder: &Path, revision: &str, paths: &[String]) -> Result<W
         }
     };
     let in_index = || {
-        git()
-            .indexed(&place.path().join("index"))
-            .env("GIT_OBJECT_DIRECTORY", place.path().join("objects"))
+        git().indexed(&place.path().join("index")).env("GIT_OBJECT_DIRECTORY", place.path().join("objects"))
     };
     read_all(&git, &in_index, place.path())?;
     let is_range = revision.contains("..");
@@ -78,9 +76,7 @@ fn read_all(git: &impl Fn() -> Git, in_index: &impl Fn() -> Git, place: &Path) -
     borrow(place, "", Path::new(&objects))?;
     let list = place.join("list");
     fs::write(&list, git().at(top).run(["ls-files", "-s", "-z"])?.stdout)?;
-    in_index()
-        .reading(&list)
-        .run(["update-index", "-z", "--index-info"])?;
+    in_index().reading(&list).run(["update-index", "-z", "--index-info"])?;
     // What is not checked out is as it was.
     let marked = git().at(top).run(["ls-files", "-v", "-z"])?;
     let absent = entries(&marked).filter_map(|entry| {
@@ -91,11 +87,7 @@ fn read_all(git: &impl Fn() -> Git, in_index: &impl Fn() -> Git, place: &Path) -
     fs::write(&list, absent.collect::<String>())?;
     let skip = ["update-index", "--skip-worktree", "-z", "--stdin"];
     in_index().at(top).reading(&list).run(skip)?;
-    if let Some(odd) = odd_file(
-        || Ok(in_index().at(top)),
-        top,
-        Worktree::default().max_file().get(),
-    )? {
+    if let Some(odd) = odd_file(|| Ok(in_index().at(top)), top, Worktree::default().max_file().get())? {
         return Err(refused(odd));
     }
     in_index().done(["add", "-A", "--", ":/", NO_WORK])
@@ -104,10 +96,7 @@ fn read_all(git: &impl Fn() -> Git, in_index: &impl Fn() -> Git, place: &Path) -
 /// A patch in which each file whose change is no text stands by its name only.
 fn without_binary(patch: &[u8]) -> WorkingDiff {
     const FILE: &[u8] = b"diff --git ";
-    let mut shown = WorkingDiff {
-        patch: Vec::new(),
-        not_shown: Vec::new(),
-    };
+    let mut shown = WorkingDiff { patch: Vec::new(), not_shown: Vec::new() };
     let mut lines = patch.split_inclusive(|byte| *byte == b'\n').peekable();
     while let Some(first) = lines.next() {
         let begin = shown.patch.len();
@@ -133,9 +122,7 @@ fn without_binary(patch: &[u8]) -> WorkingDiff {
 
 /// Whether a part of a patch is about the commit that another repository stands at.
 fn is_of_repository(file: &[u8]) -> bool {
-    let mut head = file
-        .split(|byte| *byte == b'\n')
-        .take_while(|line| !line.starts_with(b"@@"));
+    let mut head = file.split(|byte| *byte == b'\n').take_while(|line| !line.starts_with(b"@@"));
     head.any(|line| line.ends_with(b" 160000"))
 }
 
@@ -156,12 +143,6 @@ mod tests {
                 "diff --git a/b b/b\nnot shown: it is no text\n{text}diff --git a/m b/m\nnot shown: it is a repository of its own\n"
             )
         );
-        assert_eq!(
-            shown.not_shown,
-            [
-                "a/b b/b (it is no text)",
-                "a/m b/m (it is a repository of its own)"
-            ]
-        );
+        assert_eq!(shown.not_shown, ["a/b b/b (it is no text)", "a/m b/m (it is a repository of its own)"]);
     }
 }

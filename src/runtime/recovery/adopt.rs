@@ -43,12 +43,7 @@ impl Left {
         match event {
             Event::Run(RunEvent::Started(started)) => self.supervisor = started.supervisor.clone(),
             Event::Run(RunEvent::Resumed(resume)) => self.supervisor = resume.supervisor.clone(),
-            Event::Turn(
-                turn,
-                TurnEvent::Progress(TurnUpdate::Spawned {
-                    process: Some(process),
-                }),
-            ) => {
+            Event::Turn(turn, TurnEvent::Progress(TurnUpdate::Spawned { process: Some(process) })) => {
                 self.processes.insert(*turn, process.clone());
             }
             Event::Turn(turn, TurnEvent::Finished(_) | TurnEvent::Lost) => {
@@ -143,9 +138,7 @@ impl Left {
     /// Why the supervisor cannot be found, as it had no session to tell.
     pub fn note(&self, run: &RunFolder) -> Option<String> {
         let identity = self.identity();
-        let log = supervisor::read_exits(&run.exits())
-            .ok()
-            .filter(|_| supervisor::alive(&identity))?;
+        let log = supervisor::read_exits(&run.exits()).ok().filter(|_| supervisor::alive(&identity))?;
         log.last_note_of(&identity).map(str::to_owned)
     }
 
@@ -210,10 +203,7 @@ pub struct Keeping {
 impl Keeping {
     /// A supervisor that was just forked, for a run that just begins.
     pub fn fresh(supervisor: Handle) -> Self {
-        Self {
-            supervisor,
-            adopted: Adopted::default(),
-        }
+        Self { supervisor, adopted: Adopted::default() }
     }
 }
 
@@ -230,10 +220,7 @@ pub fn adopt(run: &RunFolder, recovered: &Recovered, fresh: Handle) -> io::Resul
         // Of a copy nothing works here; what other machines do for its original is done for it as well.
         #[cfg(any(feature = "temporal", test))]
         adopted.find_elsewhere(run, &recovered.state.plan, &wanted);
-        return Ok(Keeping {
-            supervisor: fresh,
-            adopted,
-        });
+        return Ok(Keeping { supervisor: fresh, adopted });
     }
     adopted.killed = supervision::killed(run, recovered);
     let supervisor = match left.reconnect(run) {
@@ -244,10 +231,7 @@ pub fn adopt(run: &RunFolder, recovered: &Recovered, fresh: Handle) -> io::Resul
             old.that_promised(left.supervisor.farewell.clone())
         }
         Err(why) => {
-            let note = left
-                .note(run)
-                .map(|note| format!(" ({note})"))
-                .unwrap_or_default();
+            let note = left.note(run).map(|note| format!(" ({note})")).unwrap_or_default();
             left.end()?;
             if supervisor::is_held(&run.exits()) {
                 let message = "their supervisor cannot be seen from here; resume in the namespace of processes that it runs in";
@@ -274,10 +258,7 @@ pub fn adopt(run: &RunFolder, recovered: &Recovered, fresh: Handle) -> io::Resul
 /// Turns of agents that run as processes and whose end is not in the journal, by their labels.
 fn in_flight(state: &State) -> HashMap<String, TurnId> {
     let of_process = |id| state.plan.worker_of(id).spec.adapter.starts_program();
-    let running = state
-        .plan
-        .task_ids()
-        .filter(|id| state.task(*id).work.turn.is_some());
+    let running = state.plan.task_ids().filter(|id| state.task(*id).work.turn.is_some());
     running
         .filter(|id| of_process(*id))
         .map(|id| state.current_turn(id))
@@ -295,10 +276,7 @@ impl Adopted {
                 unwanted.push(child.key);
                 continue;
             };
-            let process = ProcessRef {
-                pid: child.pid,
-                start_time: child.start_time,
-            };
+            let process = ProcessRef { pid: child.pid, start_time: child.start_time };
             let known = left.processes.contains_key(&turn);
             let running = Running { turn, process, known };
             self.running.insert(child.key, running);
@@ -311,9 +289,7 @@ impl Adopted {
     fn find_elsewhere(&mut self, run: &RunFolder, plan: &Plan, wanted: &HashMap<String, TurnId>) {
         let is_handed_out = |label: &str| run.carried_request(label).exists();
         let outlives = |turn: TurnId| plan.middleware(turn.task).has(AgentMiddleware::CheckpointResume);
-        let found = wanted
-            .iter()
-            .filter(|(label, turn)| is_handed_out(label) && outlives(**turn));
+        let found = wanted.iter().filter(|(label, turn)| is_handed_out(label) && outlives(**turn));
         self.elsewhere = found.map(|(_, turn)| *turn).collect();
         self.elsewhere.sort_unstable();
     }
@@ -389,11 +365,7 @@ tasks:
   - {title: c, assignTo: worker, middleware: []}
 ";
         let plan = plan_of(mission, &options());
-        let turns = [0, 1, 2].map(|task| TurnId {
-            task: TaskId(task),
-            attempt: 1,
-            turn: 2,
-        });
+        let turns = [0, 1, 2].map(|task| TurnId { task: TaskId(task), attempt: 1, turn: 2 });
         let wanted = turns.map(|turn| (turn.to_string(), turn)).into();
         for turn in [turns[0], turns[2]] {
             let request = run.carried_request(&turn.to_string());

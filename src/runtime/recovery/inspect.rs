@@ -85,8 +85,7 @@ impl VerifiedFiles {
     /// Takes what an event says.
     pub fn take(&mut self, run: &RunFolder, event: &Event) {
         let files = named_files(event).into_iter();
-        self.0
-            .extend(files.map(|(name, recorded)| (run.spool_file(&name), recorded)));
+        self.0.extend(files.map(|(name, recorded)| (run.spool_file(&name), recorded)));
     }
 
     /// Whether a file is not what was recorded of it. What is not recorded is as it is. Blocks.
@@ -124,10 +123,7 @@ pub fn named_files(event: &Event) -> Vec<(SpoolName, Recorded)> {
             let ledger = reply.tools.as_deref().and_then(|tools| tools.ledger.as_ref());
             vec![
                 (SpoolName::Ask(*id, AskFile::Reply), said(&reply.reply)),
-                (
-                    SpoolName::Ask(*id, AskFile::Judgement),
-                    reply.judgement.as_deref(),
-                ),
+                (SpoolName::Ask(*id, AskFile::Judgement), reply.judgement.as_deref()),
                 (SpoolName::Ask(*id, AskFile::Tools), ledger),
             ]
         }
@@ -137,9 +133,7 @@ pub fn named_files(event: &Event) -> Vec<(SpoolName, Recorded)> {
         _ => Vec::new(),
     };
     let there = named.into_iter();
-    there
-        .filter_map(|(name, file)| Some((name, file?.into())))
-        .collect()
+    there.filter_map(|(name, file)| Some((name, file?.into()))).collect()
 }
 
 /// A file that says something.
@@ -194,8 +188,5 @@ pub fn salvage(run: &RunFolder, by: &str) -> Result<Option<Salvaged>, SalvageErr
     // The records that are lost may have started turns, so none of them goes on.
     left.end().map_err(ApplyError::StillRuns)?;
     let kept = keep_prefix(run, reader.end(), line, by, Timestamp::now());
-    kept.map(Some).map_err(|source| SalvageError::Io {
-        path: run.journal(),
-        source,
-    })
+    kept.map(Some).map_err(|source| SalvageError::Io { path: run.journal(), source })
 }

@@ -78,8 +78,7 @@ impl Missions {
                         *mission = Some(next);
                     }
                     (self.number, self.digest) = (change.number, change.mission_digest);
-                    self.steps
-                        .push(Step::Mission(change.number, change.mission_digest));
+                    self.steps.push(Step::Mission(change.number, change.mission_digest));
                 }
                 Event::Run(RunEvent::Resumed(resume)) => self.options = resume.options.clone(),
                 _ => self.steps.extend(event.plan_step().map(Step::Changed)),
@@ -120,10 +119,8 @@ fn frozen_plan(
     options: &RunOptions,
 ) -> Result<Plan, RecoverError> {
     let path = run.mission(number);
-    let bytes = read_regular(&path, LONGEST_MISSION).map_err(|source| RecoverError::Mission {
-        path: path.clone(),
-        source,
-    })?;
+    let bytes = read_regular(&path, LONGEST_MISSION)
+        .map_err(|source| RecoverError::Mission { path: path.clone(), source })?;
     let found = Digest::of(&bytes);
     if found != expected {
         return Err(RecoverError::MissionChanged {
@@ -135,11 +132,7 @@ fn frozen_plan(
     }
     let refused = |report: Report| RecoverError::MissionRefused {
         path: path.clone(),
-        message: report.render(mission::DiagnosticStyle {
-            color: false,
-            ascii: true,
-            columns: None,
-        }),
+        message: report.render(mission::DiagnosticStyle { color: false, ascii: true, columns: None }),
     };
     let source = Source::new(path.to_string_lossy().as_ref(), bytes);
     let layers = layers_of(options).map_err(refused)?;

@@ -60,9 +60,7 @@ pub fn take_start_along(started: &mut RunStarted, folder: &StateFolder) {
     }
     let name = started.mission_path.as_ref().and_then(|path| {
         let inside = path.strip_prefix(&before).ok();
-        inside
-            .or_else(|| path.file_name().map(Path::new))
-            .map(Path::to_owned)
+        inside.or_else(|| path.file_name().map(Path::new)).map(Path::to_owned)
     });
     started.mission_path = name.map(|name| started.options.mission_folder.join(name));
 }
@@ -126,9 +124,6 @@ mod tests {
         // Both were carried, or only the state.
         assert_eq!(moved("a/job"), path("b/job"));
         assert_eq!(moved("a/other"), path("a/other"));
-        assert_eq!(
-            super::moved(Path::new("/"), &path("a"), &path("b")),
-            Path::new("/")
-        );
+        assert_eq!(super::moved(Path::new("/"), &path("a"), &path("b")), Path::new("/"));
     }
 }

@@ -57,20 +57,14 @@ fn mutants(journal: &str, stride: usize, mut take: impl FnMut(&str, &str)) {
 fn placed(place: &Path, name: &str) -> (StateFolder, PathBuf) {
     let run = place.join("runs").join(name);
     fs::create_dir_all(&run).unwrap();
-    fs::copy(
-        format!("{JOURNALS}/{name}.mission.yaml"),
-        run.join("mission.yaml"),
-    )
-    .unwrap();
+    fs::copy(format!("{JOURNALS}/{name}.mission.yaml"), run.join("mission.yaml")).unwrap();
     (StateFolder::at(place).unwrap(), run.join("journal.jsonl"))
 }
 
 #[test]
 fn a_journal_with_changed_numbers_and_right_checksums_makes_nobody_panic() {
     let place = scratch_folder().unwrap();
-    let names = fs::read_dir(JOURNALS)
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name());
+    let names = fs::read_dir(JOURNALS).unwrap().map(|entry| entry.unwrap().file_name());
     let mut panics = Vec::new();
     let (mut tried, mut refused) = (0, 0);
     for name in names.filter_map(|name| name.to_str()?.strip_suffix(".jsonl").map(str::to_owned)) {
@@ -94,10 +88,5 @@ fn a_journal_with_changed_numbers_and_right_checksums_makes_nobody_panic() {
         });
     }
     assert!(tried > 300 && refused > 30, "{tried} tried, {refused} refused");
-    assert!(
-        panics.is_empty(),
-        "{} of {tried}:\n{}",
-        panics.len(),
-        panics.join("\n")
-    );
+    assert!(panics.is_empty(), "{} of {tried}:\n{}", panics.len(), panics.join("\n"));
 }

@@ -78,10 +78,7 @@ pub fn code_of_start(key: &OperatorKey, run: &RunId, at: Timestamp, mission: Dig
 }
 
 fn code(key: &OperatorKey, text: &str) -> OriginCode {
-    OriginCode {
-        key: key.fingerprint(),
-        code: key.code(text),
-    }
+    OriginCode { key: key.fingerprint(), code: key.code(text) }
 }
 
 fn text_of_start(run: &RunId, at: Timestamp, mission: Digest) -> String {
@@ -99,11 +96,7 @@ fn text_of_end(
         let names: Vec<&str> = classes.iter().map(|class| class.as_str()).collect();
         names.join(",")
     });
-    let JournalEnd {
-        seq,
-        offset,
-        checksum,
-    } = before;
+    let JournalEnd { seq, offset, checksum } = before;
     let (at, outcome) = (at.0, outcome.as_str());
     format!("run:finished\n{run}\n{at}\n{seq} {offset} {checksum}\n{outcome}\n{conditions}\n{allowed}")
 }
@@ -119,12 +112,7 @@ pub fn vouch<F: LogFile>(
     at: Timestamp,
     events: &mut [Event],
 ) -> Result<(), JournalError> {
-    let Some(Event::Run(RunEvent::Finished {
-        outcome,
-        conditions,
-        allowed,
-        origin,
-    })) = events.last_mut()
+    let Some(Event::Run(RunEvent::Finished { outcome, conditions, allowed, origin })) = events.last_mut()
     else {
         return Ok(());
     };
@@ -160,11 +148,7 @@ fn text_of_word(run: &RunId, before: JournalEnd, text: &str) -> String {
 /// The verdict of a key on the record that was read last.
 fn of_record<R: BufRead>(key: &OperatorKey, run: &RunId, record: &Record, reader: &Reader<R>) -> RunOrigin {
     let text = reader.covered().unwrap_or_default();
-    says(
-        key,
-        record.origin.as_ref(),
-        &text_of_word(run, reader.before(), text),
-    )
+    says(key, record.origin.as_ref(), &text_of_word(run, reader.before(), text))
 }
 
 /// Whether the record that was read last is a person's word that the key of this machine does not vouch for, and that no session
@@ -233,10 +217,7 @@ pub struct CheckedOrigin {
 /// Checks all of a run by a key. A journal that cannot be read is for whoever folds it to complain about.
 pub fn vouched(run: &RunFolder, key: Option<&OperatorKey>) -> CheckedOrigin {
     let Some(key) = key else {
-        return CheckedOrigin {
-            origin: RunOrigin::Unknown,
-            read: None,
-        };
+        return CheckedOrigin { origin: RunOrigin::Unknown, read: None };
     };
     let mut worst = RunOrigin::Verified;
     let mut word = None;
@@ -257,16 +238,8 @@ pub fn vouched(run: &RunFolder, key: Option<&OperatorKey>) -> CheckedOrigin {
                 return None;
             }
             _ if before.offset == 0 => of_start(key, run, &record),
-            Some(Event::Run(RunEvent::Finished {
-                outcome,
-                conditions,
-                allowed,
-                origin,
-            })) => {
-                let before = JournalEnd {
-                    seq: record.seq,
-                    ..before
-                };
+            Some(Event::Run(RunEvent::Finished { outcome, conditions, allowed, origin })) => {
+                let before = JournalEnd { seq: record.seq, ..before };
                 let text = text_of_end(run.id(), record.at, before, [conditions, allowed], *outcome);
                 let said = says(key, origin.as_deref(), &text);
                 word = word.filter(|_| said != RunOrigin::Verified);
@@ -288,10 +261,7 @@ pub fn vouched(run: &RunFolder, key: Option<&OperatorKey>) -> CheckedOrigin {
         Ok(_) => worst,
         Err(_) => RunOrigin::Unknown,
     };
-    CheckedOrigin {
-        origin,
-        read: looked.ok(),
-    }
+    CheckedOrigin { origin, read: looked.ok() }
 }
 
 /// Whether every record of a journal can be read.
@@ -313,10 +283,7 @@ fn each_end(run: &RunFolder, mut see: impl FnMut(&[u8], JournalEnd) -> Option<()
     loop {
         piece.clear();
         input.by_ref().take(PIECE).read_to_end(&mut piece)?;
-        input
-            .by_ref()
-            .take(LONGEST_RECORD)
-            .read_until(b'\n', &mut piece)?;
+        input.by_ref().take(LONGEST_RECORD).read_until(b'\n', &mut piece)?;
         let is_searched = offset == 0 || END.is_match(&piece);
         let lines = piece.split_inclusive(|byte| *byte == b'\n' && is_searched);
         for line in lines {
@@ -342,11 +309,7 @@ fn beginnings(runs: &[KnownRun], key: Option<&OperatorKey>) -> (Vec<RunOrigin>, 
         _ => RunOrigin::Unknown,
     };
     let begins: Vec<RunOrigin> = runs.iter().map(begins).collect();
-    let needed = if begins.contains(&RunOrigin::Verified) {
-        RunOrigin::Verified
-    } else {
-        RunOrigin::Unknown
-    };
+    let needed = if begins.contains(&RunOrigin::Verified) { RunOrigin::Verified } else { RunOrigin::Unknown };
     (begins, needed)
 }
 
@@ -370,18 +333,12 @@ pub fn newest(runs: Vec<KnownRun>, key: Option<&OperatorKey>) -> Newest {
         if unreadable || begins >= needed {
             let vouched = vouched(&known.folder, key);
             if unreadable || vouched.origin != RunOrigin::Forged {
-                return Newest {
-                    run: Some((known.folder, vouched)),
-                    passed_over,
-                };
+                return Newest { run: Some((known.folder, vouched)), passed_over };
             }
         }
         passed_over.push(known.folder);
     }
-    Newest {
-        run: None,
-        passed_over,
-    }
+    Newest { run: None, passed_over }
 }
 
 /// The moment that the beginning of the next run gets: now, but behind that of every run of the folder, whatever the
@@ -390,9 +347,7 @@ pub fn next_start(folder: &StateFolder, key: Option<&OperatorKey>) -> Timestamp 
     let runs = folder.known_runs().unwrap_or_default();
     let (begins, needed) = beginnings(&runs, key);
     let trusted = runs.iter().zip(begins).filter(|(_, begins)| *begins >= needed);
-    let newest = trusted
-        .filter_map(|(known, _)| Some(known.first.as_ref()?.at))
-        .max();
+    let newest = trusted.filter_map(|(known, _)| Some(known.first.as_ref()?.at)).max();
     let now = Timestamp::now();
     newest.map_or(now, |newest| now.max(Timestamp(newest.0.saturating_add(1))))
 }

@@ -113,10 +113,7 @@ pub enum RecoverError {
 /// # Errors
 /// [`RecoverError`]
 pub fn recover(run: &RunFolder, watch: impl FnMut(&State, &Record)) -> Result<Recovered, RecoverError> {
-    let all_of = |_: &State, record: &Record, _| RecoveryStep {
-        count: record.events.len(),
-        instead: None,
-    };
+    let all_of = |_: &State, record: &Record, _| RecoveryStep { count: record.events.len(), instead: None };
     fold(run, Fold::Quick, all_of, watch)
 }
 
@@ -157,10 +154,7 @@ fn fold(
     mut after: impl FnMut(&State, &Record),
 ) -> Result<Recovered, RecoverError> {
     if run.foreign_write().exists() {
-        return Err(RecoverError::Foreign {
-            run: run.id().clone(),
-            journal: run.journal(),
-        });
+        return Err(RecoverError::Foreign { run: run.id().clone(), journal: run.journal() });
     }
     run.check()?;
     let mut reader = Reader::open(&run.journal())?;
@@ -202,10 +196,7 @@ fn emptied(run: &RunFolder) -> Option<RecoverError> {
         path: run.journal(),
         line: 1,
         byte: 0,
-        what: format!(
-            "it holds no record, though {} shows that the run has worked",
-            trace.display()
-        ),
+        what: format!("it holds no record, though {} shows that the run has worked", trace.display()),
     };
     Some(damaged.into())
 }
@@ -213,10 +204,7 @@ fn emptied(run: &RunFolder) -> Option<RecoverError> {
 impl Recovered {
     /// A run of which nothing but the beginning of its first record is known, and that record.
     fn at_the_start(run: &RunFolder, reader: &mut Reader) -> Result<(Record, Self), RecoverError> {
-        let never = || RecoverError::NeverStarted {
-            run: run.id().clone(),
-            journal: run.journal(),
-        };
+        let never = || RecoverError::NeverStarted { run: run.id().clone(), journal: run.journal() };
         let Some(first) = reader.next_record()? else {
             return Err(emptied(run).unwrap_or_else(never));
         };
@@ -224,10 +212,7 @@ impl Recovered {
             return Err(never());
         };
         if started.format > FORMAT {
-            return Err(RecoverError::Newer {
-                run: run.id().clone(),
-                found: started.format,
-            });
+            return Err(RecoverError::Newer { run: run.id().clone(), found: started.format });
         }
         let mut started = (**started).clone();
         moved::take_start_along(&mut started, &run.state_folder());

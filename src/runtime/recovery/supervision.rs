@@ -61,10 +61,7 @@ pub fn killed(run: &RunFolder, recovered: &Recovered) -> Vec<ProcessIdentity> {
 
 /// All supervisors that the run ever had.
 pub fn supervisors(recovered: &Recovered) -> Vec<ProcessIdentity> {
-    let before = recovered
-        .supervisors_before
-        .iter()
-        .map(|(supervisor, _)| supervisor);
+    let before = recovered.supervisors_before.iter().map(|(supervisor, _)| supervisor);
     before.chain([recovered.supervisor()]).map(identity).collect()
 }
 
@@ -93,12 +90,8 @@ pub fn refusal(killed: &[ProcessIdentity], command: &Command, proven: bool) -> O
     if proven || !command.is_a_persons_word() {
         return None;
     }
-    supervisor::something_left_of(killed).map(|pid| {
-        format!(
-            "{}; say it at a terminal, or with QUORUM_OPERATOR_KEY",
-            left_alive(pid)
-        )
-    })
+    supervisor::something_left_of(killed)
+        .map(|pid| format!("{}; say it at a terminal, or with QUORUM_OPERATOR_KEY", left_alive(pid)))
 }
 
 /// The problem as long as a process lives on.

@@ -44,10 +44,8 @@ pub fn unfinished_with(
     folder: &StateFolder,
     titles: &HashSet<&str>,
 ) -> Result<Vec<Unfinished>, RecoverError> {
-    let runs = folder.runs().map_err(|source| RecoverError::Runs {
-        path: folder.path().to_owned(),
-        source,
-    })?;
+    let runs =
+        folder.runs().map_err(|source| RecoverError::Runs { path: folder.path().to_owned(), source })?;
     let key = operator_key();
     let mut found = Vec::new();
     for run in runs {
@@ -81,7 +79,5 @@ fn active_titles(run: &RunFolder, key: Option<&OperatorKey>) -> Result<Option<Ve
     };
     let selected = state.plan.selected_ids();
     let open = selected.filter(|id| state.takes(*id) && !state.task(*id).status().is_terminal());
-    Ok(state
-        .is_unfinished()
-        .then(|| open.map(|id| state.plan.title(id).to_owned()).collect()))
+    Ok(state.is_unfinished().then(|| open.map(|id| state.plan.title(id).to_owned()).collect()))
 }

@@ -60,10 +60,7 @@ impl Clock {
             return self.due(state, at);
         }
         let is_new = self.told.insert((at, timer));
-        is_new
-            .then_some(Fact::TimerDue { at, timer })
-            .into_iter()
-            .collect()
+        is_new.then_some(Fact::TimerDue { at, timer }).into_iter().collect()
     }
 
     /// The facts that are due at a moment, each timer once.
@@ -82,10 +79,7 @@ mod tests {
 
     #[test]
     fn each_timer_is_handed_in_once_when_its_moment_has_come() {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_time()
-            .build()
-            .unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         runtime.block_on(async {
             let mut state = simulation::Simulation::new(
                 "name: m\nagents: {a: {run: x}}\ntasks: [{title: t}]",

@@ -81,10 +81,7 @@ struct SignedCommand {
 impl SignedCommand {
     fn of(queued: &Queued) -> io::Result<Self> {
         let body = serde_json::to_string(queued)?;
-        Ok(Self {
-            queued: queued.clone(),
-            code: OperatorKey::of_environment().map(|key| key.code(&body)),
-        })
+        Ok(Self { queued: queued.clone(), code: OperatorKey::of_environment().map(|key| key.code(&body)) })
     }
 
     /// Whether the request carries the code of this session's own `QUORUM_OPERATOR_KEY`. The key of a file,
@@ -117,12 +114,7 @@ impl ControlSocket {
         let address = SocketAddress::of(&folder.control())?;
         let listener = UnixListener::from_std(address.bind()?)?;
         let (sender, requests) = mpsc::channel(PEERS);
-        Ok(Self {
-            address,
-            requests,
-            listening: tokio::spawn(listen(listener, sender)),
-            refused: 0,
-        })
+        Ok(Self { address, requests, listening: tokio::spawn(listen(listener, sender)), refused: 0 })
     }
 
     /// The next one that is worth to be heard of. Cancel safe.
@@ -289,10 +281,7 @@ pub fn ask(folder: &StateFolder, queued: &Queued, within: Duration) -> Reply {
         })?;
         // What an agent put there must not pass for the runner.
         if may_answer(&peer).is_err() {
-            let why = format!(
-                "it is not the session that listens at {}",
-                folder.control().display()
-            );
+            let why = format!("it is not the session that listens at {}", folder.control().display());
             return Err(Reply::Answer(ControlAnswer::Error(why)));
         }
         let unheard = |_: io::Error| Reply::Silence;

@@ -71,11 +71,7 @@ impl EffectHandler {
     }
 
     fn orders<'s>(&'s self, state: &'s State) -> Orders<'s> {
-        Orders {
-            state,
-            context: &self.context,
-            confiner: &self.processes.confiner,
-        }
+        Orders { state, context: &self.context, confiner: &self.processes.confiner }
     }
 
     /// Writes the prompts that are due, and takes them out of what is due: each is a fact at once, so that its turn starts with
@@ -88,11 +84,7 @@ impl EffectHandler {
                 continue;
             };
             if !state.gets_prompt(turn.task) {
-                written.push(Prompt {
-                    turn,
-                    digest: None,
-                    cues: 0,
-                });
+                written.push(Prompt { turn, digest: None, cues: 0 });
                 continue;
             }
             let order = self.orders(state).prompt(turn.task);
@@ -140,20 +132,12 @@ impl EffectHandler {
         }
         match effect {
             Effect::StopAll => return self.stop_all(state),
-            Effect::Deliver {
-                number,
-                tried,
-                not_before,
-            } => {
+            Effect::Deliver { number, tried, not_before } => {
                 if let Some(told) = self.orders(state).delivery(number) {
                     let context = self.context.clone();
                     self.deliveries.begin(async move {
                         let result = deliver(&context, not_before, told).await;
-                        context.post(Fact::Delivered {
-                            number,
-                            tried,
-                            result,
-                        });
+                        context.post(Fact::Delivered { number, tried, result });
                     });
                 }
             }
@@ -168,10 +152,9 @@ impl EffectHandler {
                 if let Some(work) = self.orders(state).work(&effect) {
                     match effect {
                         // What it has merged is to be heard of, even where the run stops.
-                        Effect::DeliverWork { .. }
-                        | Effect::Job {
-                            job: Job::Merge(_), ..
-                        } => drop(self.context.spawn(effect, work)),
+                        Effect::DeliverWork { .. } | Effect::Job { job: Job::Merge(_), .. } => {
+                            drop(self.context.spawn(effect, work))
+                        }
                         _ => self.begin(effect, work),
                     }
                 }
@@ -202,10 +185,7 @@ impl EffectHandler {
     fn begin_turn(&mut self, state: &State, id: TurnId, worker: Worker) {
         self.context.at_work().newest_plan = Some(state.plan.clone());
         let work = Box::pin(turn(self.context.clone(), self.orders(state).turn(id), worker));
-        let effect = Effect::RunTurn {
-            turn: id,
-            not_before: None,
-        };
+        let effect = Effect::RunTurn { turn: id, not_before: None };
         // Its end is to be heard of, even where the run stops.
         drop(self.context.spawn(effect, work));
     }
@@ -304,9 +284,7 @@ impl EffectHandler {
             work.abort();
         }
         let turns = std::mem::take(&mut self.context.at_work().model_turns);
-        turns
-            .into_keys()
-            .for_each(|turn| interrupt(state, &self.context, turn));
+        turns.into_keys().for_each(|turn| interrupt(state, &self.context, turn));
         // A delivery is not the run's work: it ends within its own time-out.
         self.processes.terminate(|owner| owner != CommandOwner::Nobody)
     }

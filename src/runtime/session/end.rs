@@ -41,15 +41,11 @@ impl Session {
 
     /// Ends in order: what is under way is given a moment, what is left of it is on record.
     pub async fn end(mut self) -> Result<Ending, RunError> {
-        let by_signal = matches!(
-            self.state.session.stop,
-            Some(StopCause::Interrupted | StopCause::Terminated)
-        );
+        let by_signal =
+            matches!(self.state.session.stop, Some(StopCause::Interrupted | StopCause::Terminated));
         self.end_draining(!by_signal).await;
         if let Err(error) = self.effects.close().await {
-            self.note_foreign(format!(
-                "the process that holds the agents did not end in order: {error}"
-            ));
+            self.note_foreign(format!("the process that holds the agents did not end in order: {error}"));
         }
         self.leave_inbox();
         let outcome = engine::outcome(&self.state);
@@ -60,10 +56,6 @@ impl Session {
         for observer in &mut self.observers {
             observer.on_end(&self.state);
         }
-        Ok(Ending {
-            outcome: outcome.class,
-            state: self.state,
-            warnings,
-        })
+        Ok(Ending { outcome: outcome.class, state: self.state, warnings })
     }
 }

@@ -69,12 +69,7 @@ impl Entry<'_> {
         }
         let seq = journal.next_seq();
         origin::push(self.key, self.run, journal, (now, &decision))?;
-        Ok(Written {
-            seq,
-            events: decision.events,
-            due,
-            prompts: prompts.into(),
-        })
+        Ok(Written { seq, events: decision.events, due, prompts: prompts.into() })
     }
 }
 

@@ -59,26 +59,14 @@ impl<'s> Orders<'s> {
     pub fn work(&self, effect: &Effect) -> Option<OrderedWork> {
         let (plan, context) = (&self.state.plan, self.context.clone());
         Some(match *effect {
-            Effect::Ask {
-                id,
-                purpose,
-                agent,
-                ref strict,
-                ..
-            } => Box::pin(ask::ask(
-                context,
-                self.question((id, purpose), agent, strict.clone()),
-            )),
+            Effect::Ask { id, purpose, agent, ref strict, .. } => {
+                Box::pin(ask::ask(context, self.question((id, purpose), agent, strict.clone())))
+            }
             Effect::NoteFiles { turn, starts, shared } => {
                 let is_isolated = plan.task(turn.task).is_isolated();
                 let known = is_isolated.then(|| self.state.committed(turn.task));
                 let commands = self.commands(turn.task, turn.attempt);
-                Box::pin(record_before_turn(
-                    context,
-                    commands,
-                    (turn, starts, shared),
-                    known,
-                ))
+                Box::pin(record_before_turn(context, commands, (turn, starts, shared), known))
             }
             Effect::Audit { number } => {
                 let work = (number, self.state.audited_work());
@@ -120,11 +108,7 @@ impl<'s> Orders<'s> {
     fn job(&self, turn: TurnId, job: Job) -> Option<OrderedWork> {
         let (state, context) = (self.state, self.context.clone());
         let (plan, task, task_state) = (&state.plan, turn.task, state.task(turn.task));
-        let order = JobOrder {
-            turn,
-            job,
-            commands: self.commands(task, turn.attempt),
-        };
+        let order = JobOrder { turn, job, commands: self.commands(task, turn.attempt) };
         let given = order.clone();
         let mut makes_folder = None;
         let work: jobs::JobWork = match job {
@@ -141,12 +125,7 @@ impl<'s> Orders<'s> {
             Job::Look(at) => {
                 let control = task_state.attempt.looks.control();
                 let known = control.map(|seen| seen.key).collect();
-                Box::pin(test_looks::look(
-                    context,
-                    given,
-                    (at, state.look_sides(task)),
-                    known,
-                ))
+                Box::pin(test_looks::look(context, given, (at, state.look_sides(task)), known))
             }
             Job::Finish(command) => Box::pin(jobs::finish(context, given, command)),
             Job::Check(at) => Box::pin(jobs::check(context, given, (task, at), task_state.reruns(job))),
@@ -163,11 +142,7 @@ impl<'s> Orders<'s> {
             Job::Stage(step, round) => Box::pin(stage(context, given, task_state.clone(), (step, round))),
             Job::Merge(_) => {
                 let has_worked = task_state.attempt.number > 1 || task_state.attempt.turn > 0;
-                Box::pin(jobs::merge(
-                    context,
-                    given,
-                    has_worked.then(|| state.committed(task)),
-                ))
+                Box::pin(jobs::merge(context, given, has_worked.then(|| state.committed(task))))
             }
             Job::Approver { number, approver } => {
                 // Agents are asked as agents are; people answer by themselves.
@@ -177,12 +152,7 @@ impl<'s> Orders<'s> {
         };
         let is_confined = self.confiner.holds(plan, CommandOwner::Task(task));
         let context = self.context.clone();
-        Some(Box::pin(jobs::job(
-            context,
-            order,
-            (is_confined, makes_folder),
-            work,
-        )))
+        Some(Box::pin(jobs::job(context, order, (is_confined, makes_folder), work)))
     }
 
     /// The command that is asked for an approval that a task waits for; `None` where the approver is none.

@@ -39,19 +39,13 @@ pub struct Others {
 
 impl Others {
     pub fn of(folder: StateFolder) -> Self {
-        Self {
-            folder,
-            waiting: VecDeque::new(),
-            in_hand: None,
-            stuck: BTreeSet::new(),
-        }
+        Self { folder, waiting: VecDeque::new(), in_hand: None, stuck: BTreeSet::new() }
     }
 
     /// Takes a command that came through the socket. It is answered when it is done.
     pub fn ask(&mut self, asked: PendingCommand) {
         if self.waiting.len() <= MOST_WAITING {
-            self.waiting
-                .push_back((asked.queued.clone(), CommandOrigin::Peer(asked)));
+            self.waiting.push_back((asked.queued.clone(), CommandOrigin::Peer(asked)));
         }
     }
 
@@ -98,10 +92,9 @@ impl Others {
             (Ok(_), Ok(())) => return None,
             (Ok(_), Err(error)) => format!("cannot remove {}: {error}", path.display()),
             (Err(why), Ok(())) => format!("{} is no command and was moved aside: {why}", path.display()),
-            (Err(why), Err(error)) => format!(
-                "{} is no command and cannot be moved aside ({error}): {why}",
-                path.display()
-            ),
+            (Err(why), Err(error)) => {
+                format!("{} is no command and cannot be moved aside ({error}): {why}", path.display())
+            }
         };
         if gone.is_err() {
             self.stuck.insert(path);

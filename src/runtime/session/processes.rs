@@ -54,10 +54,7 @@ impl SessionProcesses {
 
     /// Tells the supervisor where exits are recorded.
     pub fn open(&mut self, folder: &RunFolder) -> Result<(), RunError> {
-        self.send(&SupervisorCommand::Open {
-            exits_log: folder.exits(),
-            socket: folder.supervisor_socket(),
-        })
+        self.send(&SupervisorCommand::Open { exits_log: folder.exits(), socket: folder.supervisor_socket() })
     }
 
     /// The supervisor's next event. Cancel safe.
@@ -106,10 +103,8 @@ impl SessionProcesses {
         let not_held = self.confiner.look(&state.plan, &folder, &context.protection);
         let refused = self.confiner.refused.clone().map(Fact::Unconfined);
         let hidden = state.plan.rules.hidden.iter();
-        let not_held: Vec<String> = not_held
-            .into_iter()
-            .chain(hidden.flat_map(|hidden| hidden.shown.clone()))
-            .collect();
+        let not_held: Vec<String> =
+            not_held.into_iter().chain(hidden.flat_map(|hidden| hidden.shown.clone())).collect();
         refused.into_iter().chain(not_held.into_iter().map(Fact::Warn))
     }
 
@@ -177,11 +172,9 @@ impl SessionProcesses {
                 None
             }
             // No fault of the program, whatever it was for.
-            SupervisorEvent::SpawnFailed {
-                message,
-                confinement: true,
-                ..
-            } => return Err(RunError::Confinement(message)),
+            SupervisorEvent::SpawnFailed { message, confinement: true, .. } => {
+                return Err(RunError::Confinement(message));
+            }
             SupervisorEvent::SpawnFailed { key, message, .. } => {
                 let mut at_work = crate::locked(&self.at_work);
                 let runner = &mut at_work.runner;

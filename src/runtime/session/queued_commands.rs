@@ -57,9 +57,9 @@ impl Session {
             };
             let path_shown = path.display();
             match store::move_aside(&path) {
-                Ok(()) => inputs.push(Fact::Warn(format!(
-                    "{path_shown} is no command and was moved aside: {why}"
-                ))),
+                Ok(()) => {
+                    inputs.push(Fact::Warn(format!("{path_shown} is no command and was moved aside: {why}")))
+                }
                 // It will be found again and again.
                 Err(error) => self.warn_once(
                     format!("{path_shown} is no command and cannot be moved aside ({error}): {why}"),

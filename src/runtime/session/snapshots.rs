@@ -58,10 +58,7 @@ impl Snapshots {
     /// Why the last one could not be written; readers of the run are slower without it.
     pub fn problem(&mut self) -> Option<String> {
         let (why, path) = (self.problem.take()?, self.run.snapshot());
-        Some(format!(
-            "cannot write {}: {why}; commands that read the run are slower",
-            path.display()
-        ))
+        Some(format!("cannot write {}: {why}; commands that read the run are slower", path.display()))
     }
 
     /// Whether the journal's tail has outgrown the last one.
@@ -144,10 +141,7 @@ pub fn summary_of_snapshot(run: &RunFolder, vouched: CheckedOrigin) -> Option<Sn
     if vouched.origin != RunOrigin::Verified {
         return None;
     }
-    let mut left = Left {
-        supervisor: front.supervisor,
-        processes: front.processes.into_iter().collect(),
-    };
+    let mut left = Left { supervisor: front.supervisor, processes: front.processes.into_iter().collect() };
     let behind = length.checked_sub(end.offset)?;
     // The session that wrote it would have written another one since.
     let is_old = behind > 2 * longest_tail(end.offset) || front.outcome.is_some();
@@ -163,12 +157,7 @@ pub fn summary_of_snapshot(run: &RunFolder, vouched: CheckedOrigin) -> Option<Sn
         return None;
     }
     let page = front.page?;
-    Some(SnapshotSummary {
-        page,
-        outcome: front.outcome,
-        left,
-        tail,
-    })
+    Some(SnapshotSummary { page, outcome: front.outcome, left, tail })
 }
 
 /// The length of the mission of a run that lies where it began and goes by the mission that it began with. Of others the fold
@@ -187,18 +176,10 @@ fn plain_mission(run: &RunFolder) -> Option<u64> {
 }
 
 /// Reads what stands behind a snapshot. `Some(None)` if no whole record does; `None` if a fold has to tell.
-#[expect(
-    clippy::option_option,
-    reason = "nothing to tell and nothing that can be told are two things"
-)]
+#[expect(clippy::option_option, reason = "nothing to tell and nothing that can be told are two things")]
 fn read_tail(run: &RunFolder, end: JournalEnd, from: Timestamp, left: &mut Left) -> Option<Option<Tail>> {
     let mut reader = Reader::open_at(&run.journal(), end).ok()?;
-    let mut tail = Tail {
-        from,
-        until: from,
-        records: 0,
-        moved: BTreeMap::new(),
-    };
+    let mut tail = Tail { from, until: from, records: 0, moved: BTreeMap::new() };
     while let Some(record) = reader.next_record().ok()? {
         // Whether it counts only who looks at its code knows.
         if record.fact.is_a_persons_word() {

@@ -93,10 +93,7 @@ impl AgentBackends {
         folder: &Path,
         network: Network,
     ) -> Result<Self, Vec<EnvironmentProblem>> {
-        let folders = [
-            ("the folder of the mission", folder),
-            ("the workspace", &plan.rules.workspace),
-        ];
+        let folders = [("the folder of the mission", folder), ("the workspace", &plan.rules.workspace)];
         let unrecorded = folders.into_iter().filter(|(_, path)| path.to_str().is_none());
         let unrecorded = unrecorded.map(|(who, _)| EnvironmentProblem::of(who.to_owned(), NOT_UTF8));
         let mut problems: Vec<_> = unrecorded.collect();
@@ -177,10 +174,7 @@ impl AgentBackends {
             let handed = passed_to(agent).chain(INHERITED);
             let lost = handed.filter(|name| matches!(std::env::var(name), Err(VarError::NotUnicode(_))));
             lost.map(|name| {
-                format!(
-                    "agent '{}' is not handed {name}: its value is not UTF-8 text",
-                    agent.name
-                )
+                format!("agent '{}' is not handed {name}: its value is not UTF-8 text", agent.name)
             })
         });
         short.chain(lost).collect()
@@ -213,9 +207,7 @@ impl AgentBackends {
         if let Some(client) = clients.get(&agent) {
             return Ok(client.clone());
         }
-        let client = endpoint
-            .client()
-            .map_err(|error| format!("cannot make an HTTP client: {error}"))?;
+        let client = endpoint.client().map_err(|error| format!("cannot make an HTTP client: {error}"))?;
         clients.insert(agent, client.clone());
         Ok(client)
     }
@@ -230,11 +222,7 @@ fn backends_of(
     let agents = (0..).map(AgentId).zip(plan.agents.iter());
     let agents = agents.filter(|(id, agent)| !agent.removed || needed.contains(id));
     let backends = agents.map(|(id, agent)| {
-        let lack = if needed.contains(&id) {
-            ""
-        } else {
-            " cannot be reached"
-        };
+        let lack = if needed.contains(&id) { "" } else { " cannot be reached" };
         let who = format!("agent '{}'{lack}", agent.name);
         let backend = backend_of(agent, folder, network);
         (id, backend.map_err(|why| EnvironmentProblem::of(who, why)))
@@ -292,12 +280,7 @@ pub fn backend_of(agent: &AgentPlan, folder: &Path, network: &Network) -> Result
             let preset = agent.spec.preset.as_deref();
             let own = preset.and_then(|preset| preset.argv.first());
             let own = own.map(|program| CommandLine::Argv(vec![program.to_string()]));
-            let line = agent
-                .spec
-                .run
-                .as_ref()
-                .or(own.as_ref())
-                .ok_or("it has no `run`")?;
+            let line = agent.spec.run.as_ref().or(own.as_ref()).ok_or("it has no `run`")?;
             let by = ByPreset::of(&agent.spec)?;
             if agent.spec.queue.is_some() {
                 // What is there to be found, its worker finds.
@@ -318,11 +301,7 @@ pub fn backend_of(agent: &AgentPlan, folder: &Path, network: &Network) -> Result
             };
             // Nobody is sent a key who is not asked.
             let variable = |name: &str| {
-                if offline {
-                    Some("-".to_owned())
-                } else {
-                    own_variable(name)
-                }
+                if offline { Some("-".to_owned()) } else { own_variable(name) }
             };
             let endpoint = Endpoint::of_agent(agent, variable)?;
             if !offline {
@@ -347,10 +326,7 @@ mod tests {
         let text = format!(
             "name: m\nagents: {agents}\nisolation: worktree\nsettings: {{workers: {{exchange: e.git}}}}\ntasks: [{{title: t}}]\n"
         );
-        let layers = Layers {
-            has_workers: true,
-            ..Layers::default()
-        };
+        let layers = Layers { has_workers: true, ..Layers::default() };
         let loaded = load(&Source::new("m.yaml", text), &layers).expect("it is right");
         compile(loaded.mission, &RunOptions::default()).agents[0].clone()
     }
@@ -358,10 +334,7 @@ mod tests {
     #[test]
     fn what_an_agent_on_another_machine_needs_is_not_looked_for_here() {
         for (there, here) in [
-            (
-                "run: [no-such-program, x], queue: gpu",
-                "run: [no-such-program, x]",
-            ),
+            ("run: [no-such-program, x], queue: gpu", "run: [no-such-program, x]"),
             ("run: [./no/such], queue: gpu", "run: [./no/such]"),
             (
                 "run: [sh], env: {A: 'x ${NO_SUCH_VARIABLE}'}, queue: gpu",
@@ -375,22 +348,14 @@ mod tests {
             let folder = Path::new("/");
             let place = locate(&agent(&format!("{{a: {{{there}}}}}")), folder).expect(there);
             assert_eq!(place, "workers of the queue gpu");
-            assert!(
-                locate(&agent(&format!("{{a: {{{here}}}}}")), folder).is_err(),
-                "{here}"
-            );
+            assert!(locate(&agent(&format!("{{a: {{{here}}}}}")), folder).is_err(), "{here}");
         }
         let spec = "{a: {run: [./agent], env: {A: '${NO_SUCH_VARIABLE}'}, passEnv: [B], queue: gpu}}";
         let Ok(Backend::Command(found)) = backend_of(&agent(spec), Path::new("/"), &Network::Open) else {
             panic!("it is a command");
         };
         assert_eq!(found.program.path(), Path::new("./agent"));
-        let names: Vec<&str> = found
-            .env
-            .variables
-            .iter()
-            .map(|(name, _)| name.as_str())
-            .collect();
+        let names: Vec<&str> = found.env.variables.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, [&["A", "B"][..], &INHERITED].concat());
         assert!(found.env.secrets.is_empty());
     }

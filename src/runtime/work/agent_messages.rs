@@ -73,11 +73,7 @@ pub fn clean(folder: &Path, secrets: &Secrets) -> Result<(), WorkError> {
 
 /// A question of an agent; one that is only detected in its words is short.
 pub fn question(text: &str, detected: bool) -> Asked {
-    Asked {
-        text: text.chars().take(QUESTION_CHARS).collect(),
-        detected,
-        call: None,
-    }
+    Asked { text: text.chars().take(QUESTION_CHARS).collect(), detected, call: None }
 }
 
 /// The possible question that a turn ended with: an explicit one, else, where that could be confirmed, its last
@@ -131,10 +127,8 @@ fn messages(folder: &Path, kind: &str) -> Vec<String> {
     let Ok(names) = OpenFolder::open(folder).and_then(|folder| folder.names()) else {
         return Vec::new();
     };
-    let is_kind = |name: &str| {
-        name.strip_prefix(kind)
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-    };
+    let is_kind =
+        |name: &str| name.strip_prefix(kind).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
     let mut paths: Vec<PathBuf> = names
         .iter()
         .take(MOST_FILES)
@@ -144,15 +138,10 @@ fn messages(folder: &Path, kind: &str) -> Vec<String> {
     paths.sort();
     let read = |path: &PathBuf| {
         let len = open_regular_len(path)?;
-        (1..=LARGEST_FILE)
-            .contains(&len)
-            .then(|| read_head(path, LARGEST_FILE).ok())?
+        (1..=LARGEST_FILE).contains(&len).then(|| read_head(path, LARGEST_FILE).ok())?
     };
     let texts = paths.iter().filter_map(read);
-    texts
-        .map(|text| text.trim().to_owned())
-        .filter(|text| !text.is_empty())
-        .collect()
+    texts.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty()).collect()
 }
 
 #[cfg(test)]

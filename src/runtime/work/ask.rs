@@ -53,12 +53,7 @@ struct AskInput {
 impl AskInput {
     /// A prompt that has no form as data.
     fn of(prompt: String, judgement: Judgement) -> Self {
-        Self {
-            prompt: JudgePrompt::alone(prompt),
-            judgement,
-            review: None,
-            pictures: Vec::new(),
-        }
+        Self { prompt: JudgePrompt::alone(prompt), judgement, review: None, pictures: Vec::new() }
     }
 }
 
@@ -68,10 +63,8 @@ pub async fn ask(context: WorkContext, order: AskOrder) -> Result<Fact, Undone> 
     let backend = match context.agents.get(call.agent) {
         Ok(backend) => backend,
         Err(why) => {
-            let failed = AskFailure {
-                never_began: true,
-                ..ask_failure(FailureClass::ProviderAuth, why.to_string())
-            };
+            let failed =
+                AskFailure { never_began: true, ..ask_failure(FailureClass::ProviderAuth, why.to_string()) };
             return Ok(failure(call.id, failed));
         }
     };
@@ -103,10 +96,7 @@ pub async fn ask(context: WorkContext, order: AskOrder) -> Result<Fact, Undone> 
 
 impl AskOrder {
     fn reply_files(&self) -> ReplyFiles {
-        ReplyFiles {
-            reply: self.path(AskFile::Reply),
-            judgement: self.path(AskFile::Judgement),
-        }
+        ReplyFiles { reply: self.path(AskFile::Reply), judgement: self.path(AskFile::Judgement) }
     }
 
     /// The role of the agent, in a sentence.
@@ -158,11 +148,7 @@ impl AskOrder {
                 let unread = self.strict.as_deref();
                 let (prompt, judgement, review) =
                     further_stages::compose(self.case(), (step, round), unread, &pictures)?;
-                AskInput {
-                    review: Some(review),
-                    pictures,
-                    ..AskInput::of(prompt.joined(), judgement)
-                }
+                AskInput { review: Some(review), pictures, ..AskInput::of(prompt.joined(), judgement) }
             }
             purpose => {
                 let about = About {
@@ -186,21 +172,13 @@ impl AskOrder {
 
     /// The task whose work is judged.
     fn case(&self) -> Case<'_> {
-        Case {
-            commands: &self.commands,
-            task: &self.task,
-        }
+        Case { commands: &self.commands, task: &self.task }
     }
 
     /// The last output of a task's agent.
     fn said(&self, task: rules::domain::TaskId, state: &TaskState) -> Result<TextExcerpt, WorkError> {
-        read_output(
-            &self.commands.folder,
-            state.turn(task),
-            &state.output,
-            4 * MAX_SAID,
-        )
-        .map_err(WorkError::lost("what the agent said is lost"))
+        read_output(&self.commands.folder, state.turn(task), &state.output, 4 * MAX_SAID)
+            .map_err(WorkError::lost("what the agent said is lost"))
     }
 
     /// An agent that repeats its question has no word of its own.
@@ -244,12 +222,7 @@ impl AskOrder {
             Ok::<_, WorkError>((asked, session))
         });
         let (asked, session) = prepared.await??;
-        let AskInput {
-            prompt,
-            judgement,
-            pictures,
-            ..
-        } = asked;
+        let AskInput { prompt, judgement, pictures, .. } = asked;
         let images = pictures.iter();
         let agent = self.commands.plan.agent(self.agent);
         let question = ToolQuestion {
@@ -257,9 +230,7 @@ impl AskOrder {
             endpoint: &endpoint,
             request: ModelRequest {
                 system: Some(prompt.system).filter(|system| !system.is_empty()),
-                images: images
-                    .map(|picture| Image::of(picture.media_type, &picture.bytes))
-                    .collect(),
+                images: images.map(|picture| Image::of(picture.media_type, &picture.bytes)).collect(),
                 schema: self.schema(),
                 ..ModelRequest::to(&agent.spec, prompt.user, self.timeout())
             },
@@ -284,9 +255,7 @@ impl AskOrder {
     fn schema(&self) -> Option<serde_json::Value> {
         let answers = || !prior_points(&self.commands.plan, self.id.task, &self.task).is_empty();
         match self.purpose {
-            Purpose::Score(_) => self
-                .panel()
-                .map(|panel| panel_schema(&panel.dimensions, answers())),
+            Purpose::Score(_) => self.panel().map(|panel| panel_schema(&panel.dimensions, answers())),
             Purpose::Grade { .. } => self.rubric().map(|by| rubric::schema(by, answers())),
             Purpose::Stage { step, .. } => Some(review::further_stages::schema(step, answers())),
             _ => None,
@@ -300,18 +269,11 @@ impl AskOrder {
         is_on_record: bool,
         judgement: &Judgement,
     ) -> Result<Option<ToolSession>, WorkError> {
-        let (call, may_ask_again) = (
-            self.clone(),
-            self.purpose.seat().is_some() && self.strict.is_none(),
-        );
+        let (call, may_ask_again) = (self.clone(), self.purpose.seat().is_some() && self.strict.is_none());
         // A reviewer whose reply lacks its form is asked again while it still knows what it has seen, but not a third time.
         // Any other judge is asked again by the engine, which knows why.
         let has_form = move |text: &str, said: &Quoted| {
-            let reply = JudgeReply {
-                text,
-                len: text.len() as u64,
-                cut_short: false,
-            };
+            let reply = JudgeReply { text, len: text.len() as u64, cut_short: false };
             !may_ask_again || !matches!(call.read(reply, said), Answer::Unreadable { .. })
         };
         let (said, has_form) = (judgement.work.clone(), Box::new(has_form));

@@ -55,11 +55,7 @@ pub struct AtWork {
 impl AtWork {
     /// As long as what comes back lives, the task is at work.
     pub fn enter(&mut self, task: TaskId, activity: Activity, is_confined: bool) -> Arc<Presence> {
-        let presence = Arc::new(Presence {
-            task,
-            activity,
-            is_confined,
-        });
+        let presence = Arc::new(Presence { task, activity, is_confined });
         self.judgings += u64::from(activity == Activity::Judging);
         self.present.retain(|present| present.strong_count() > 0);
         self.present.push(Arc::downgrade(&presence));
@@ -77,8 +73,7 @@ impl AtWork {
 
     /// Whether any part of judging is at work.
     pub fn is_judging(&self) -> bool {
-        self.present()
-            .any(|present| present.activity == Activity::Judging)
+        self.present().any(|present| present.activity == Activity::Judging)
     }
 
     /// Notes that a task begins a command.
@@ -108,9 +103,7 @@ impl AtWork {
         let Some(plan) = &self.newest_plan else {
             return Vec::new();
         };
-        let working = self
-            .present()
-            .filter(|present| present.activity != Activity::Judging);
+        let working = self.present().filter(|present| present.activity != Activity::Judging);
         let others = working.map(|working| working.task);
         // Delegated work is in no plan but those of the time since.
         let others = others.filter(|other| *other != task && other.index() < plan.tasks.len());

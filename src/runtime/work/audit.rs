@@ -55,10 +55,7 @@ pub async fn audit(
     let ends = run_all(&plan, &context.commands, reruns).await?;
     let path = context.folder.spool_file(&SpoolName::AuditSeen(number));
     let report = blocking(move || {
-        let mut seen = AuditEvidence {
-            looks,
-            ..AuditEvidence::default()
-        };
+        let mut seen = AuditEvidence { looks, ..AuditEvidence::default() };
         for (task, check, result) in ends {
             seen.take(task, check, result);
         }
@@ -70,11 +67,7 @@ pub async fn audit(
             seen.behind = look(&plan, &work);
         }
         let text = serde_json::to_vec(&seen)?;
-        Ok(AuditReport {
-            number,
-            file: Some(spool::write_sealed(&path, &text)?),
-            seen: Some(Box::new(seen)),
-        })
+        Ok(AuditReport { number, file: Some(spool::write_sealed(&path, &text)?), seen: Some(Box::new(seen)) })
     });
     let report: Result<_, WorkError> = report.await?;
     Ok(Fact::Audited(Box::new(report?)))
@@ -82,12 +75,7 @@ pub async fn audit(
 
 /// The commands of audited work, in a folder if that is not the task's.
 fn commands_of(commands: &TaskCommands, work: &AuditedWork, folder: Option<PathBuf>) -> TaskCommands {
-    TaskCommands {
-        task: work.task,
-        attempt: work.attempt,
-        elsewhere: folder,
-        ..commands.clone()
-    }
+    TaskCommands { task: work.task, attempt: work.attempt, elsewhere: folder, ..commands.clone() }
 }
 
 /// The commands to be run, each distinct one once; and the checks that look at files.
@@ -123,11 +111,7 @@ fn reruns(
         let timeout = job.timeout;
         let rerun = reruns
             .entry((job.cwd.clone(), command.clone(), own, times, job.sees_hidden))
-            .or_insert_with(|| Rerun {
-                job,
-                checks: Vec::new(),
-                reruns: times,
-            });
+            .or_insert_with(|| Rerun { job, checks: Vec::new(), reruns: times });
         // Whoever gives it the most time decides.
         rerun.job.timeout = rerun.job.timeout.max(timeout);
         rerun.checks.push((task, check));
@@ -187,17 +171,12 @@ async fn run(plan: Arc<Plan>, commands: &Commands, rerun: Rerun) -> Result<Vec<R
         let end = commands.run(CommandOwner::Audit, rerun.job.clone()).await;
         let (plan, of) = (plan.clone(), open);
         let results = blocking(move || -> Vec<RerunResult> {
-            let result = |(task, check)| CheckResult {
-                reruns,
-                ..check::result(&plan, task, check, &end)
-            };
+            let result = |(task, check)| CheckResult { reruns, ..check::result(&plan, task, check, &end) };
             of.into_iter().map(|of| (of.0, of.1, result(of))).collect()
         });
         let is_last = reruns == rerun.reruns;
-        let (last, failed): (Vec<_>, Vec<_>) = results
-            .await?
-            .into_iter()
-            .partition(|(.., result)| result.passed || is_last);
+        let (last, failed): (Vec<_>, Vec<_>) =
+            results.await?.into_iter().partition(|(.., result)| result.passed || is_last);
         shown.extend(last);
         open = failed.into_iter().map(|(task, check, _)| (task, check)).collect();
         if open.is_empty() {

@@ -12,12 +12,8 @@ use super::context::{JobOrder, WorkContext, blocking};
 /// Looks what the checks of a task say before its work, and puts a worktree back to what it began with.
 pub async fn baseline(context: WorkContext, order: JobOrder) -> Result<JobEnd, WorkError> {
     let (plan, task) = (order.commands.plan.clone(), order.turn.task);
-    let mut look = BaselineLook {
-        commands: order.commands,
-        turn: order.turn,
-        known: BTreeMap::new(),
-        elsewhere: None,
-    };
+    let mut look =
+        BaselineLook { commands: order.commands, turn: order.turn, known: BTreeMap::new(), elsewhere: None };
     if !plan.task(task).has_worktree() {
         let checks = look.look(&context.commands).await;
         return Ok(JobEnd::Baseline { on: None, checks });
@@ -34,8 +30,5 @@ pub async fn baseline(context: WorkContext, order: JobOrder) -> Result<JobEnd, W
     seen.extend(known(&checks));
     drop(seen);
     blocking(move || context.worktrees.put_back(task, &start)).await??;
-    Ok(JobEnd::Baseline {
-        on: Some(commit.into()),
-        checks,
-    })
+    Ok(JobEnd::Baseline { on: Some(commit.into()), checks })
 }

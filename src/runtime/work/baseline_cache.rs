@@ -33,17 +33,11 @@ impl BaselineCache {
 
     /// The results at a commit, for whoever looks next.
     pub fn at(&mut self, commit: &str, workspace: Option<&str>) -> Shared {
-        self.0
-            .entry((commit.into(), workspace.map(Into::into)))
-            .or_default()
-            .clone()
+        self.0.entry((commit.into(), workspace.map(Into::into))).or_default().clone()
     }
 }
 
 /// The results that could be told, by the digest of their check.
 pub fn known(checks: &[BaselineResult]) -> impl Iterator<Item = (Digest, BaselineResult)> {
-    checks
-        .iter()
-        .filter(|seen| seen.before != BeforeWork::Unknown)
-        .map(|seen| (seen.key, seen.clone()))
+    checks.iter().filter(|seen| seen.before != BeforeWork::Unknown).map(|seen| (seen.key, seen.clone()))
 }

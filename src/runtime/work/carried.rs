@@ -112,17 +112,10 @@ pub fn or_handed_out(
     let exchange = GitExchange::of(place, &plan.recipe.options.mission_folder)?;
     let run = commands.folder.id();
     let label = format!("{}.{:016x}", job.label, fastrand::u64(..));
-    let (name, id_there) = (
-        CarriedName::of(run, &label),
-        activity_id(run, &nonce(context)?, &label),
-    );
+    let (name, id_there) = (CarriedName::of(run, &label), activity_id(run, &nonce(context)?, &label));
     let beside = beside(plan, (id, agent), &job)?;
     // What work has put there for the program of who is asked is none of what that goes by.
-    let left_out = if job.sealed {
-        context.protection.masked(plan, Some(id), agent)
-    } else {
-        Vec::new()
-    };
+    let left_out = if job.sealed { context.protection.masked(plan, Some(id), agent) } else { Vec::new() };
     let of_task = (plan, id, &*left_out);
     let given = context.worktrees.hand_out(&exchange, of_task, &name, &beside);
     let given = given.map_err(|why| match why {
@@ -159,10 +152,8 @@ fn beside(
     let paths: BTreeSet<PathBuf> = named.chain(told).chain(prompt).collect();
     let names = (0..paths.len()).map(|at| format!("file-{at}"));
     let files: Vec<(PathBuf, String)> = paths.into_iter().zip(names).collect();
-    let mut beside: CarriedFiles = files
-        .iter()
-        .map(|(path, name)| (name.as_str().into(), CarriedFile::At(path.clone())))
-        .collect();
+    let mut beside: CarriedFiles =
+        files.iter().map(|(path, name)| (name.as_str().into(), CarriedFile::At(path.clone()))).collect();
     let carried = CarriedCommand {
         command: job.clone(),
         folder: plan.root_of(task),
@@ -183,10 +174,7 @@ pub fn taken_over(turn: TurnId, commands: &TaskCommands) -> Result<CommandJob, W
     let job = CommandJob {
         label: turn.to_string(),
         outputs: commands.turn_outputs(turn),
-        outlives_session: commands
-            .plan
-            .middleware(turn.task)
-            .has(AgentMiddleware::CheckpointResume),
+        outlives_session: commands.plan.middleware(turn.task).has(AgentMiddleware::CheckpointResume),
         ..CommandJob::default()
     };
     child(commands, &request, job)
@@ -249,18 +237,12 @@ pub fn turn_home(
     let plan = &*commands.plan;
     let brings = |request: &CarriedRequest, out: &CommitId| {
         let (exchange, given) = request.place()?;
-        match context
-            .worktrees
-            .bring_home(&exchange, (plan, turn.task), [&given, out])
-        {
+        match context.worktrees.bring_home(&exchange, (plan, turn.task), [&given, out]) {
             // Its merge says why, as it does of work that cannot be committed here.
             Ok(()) | Err(NotCommitted::Work(_)) => {}
             Err(NotCommitted::Git(why)) => return Err(why),
         }
-        put(
-            &request.left().join(MESSAGES),
-            &commands.file(&SpoolName::Drop(turn)),
-        )
+        put(&request.left().join(MESSAGES), &commands.file(&SpoolName::Drop(turn)))
     };
     let home = bring_home(context, &turn.to_string(), ended, brings)?;
     Ok(home.map_err(|failure| match failure {
@@ -303,11 +285,9 @@ pub fn bring_home(
             return match other {
                 Some(CarriedOutcome::Lost(why)) => Ok(Err(CarriedFailure::Lost(why))),
                 // It waits as for a limit of which nobody knows when it resets: another agent goes on, or a later session asks anew.
-                Some(CarriedOutcome::NeverBegan(why)) => Ok(Err(CarriedFailure::Unbegun(
-                    FailureClass::UsageWindow,
-                    why,
-                    Some(Deferral::UNKNOWN),
-                ))),
+                Some(CarriedOutcome::NeverBegan(why)) => {
+                    Ok(Err(CarriedFailure::Unbegun(FailureClass::UsageWindow, why, Some(Deferral::UNKNOWN))))
+                }
                 Some(CarriedOutcome::NotBegun(why)) => {
                     Ok(Err(CarriedFailure::Unbegun(FailureClass::Unknown, why, None)))
                 }
@@ -335,14 +315,8 @@ pub fn bring_home(
 
 /// The fact that nobody knows how far a turn came.
 pub fn lost(turn: TurnId, why: String) -> Fact {
-    let exit = Exit {
-        message: Some(why),
-        ..Exit::default()
-    };
-    Fact::TurnEnded(Box::new(TurnEnd {
-        exit,
-        ..TurnEnd::interrupted(turn)
-    }))
+    let exit = Exit { message: Some(why), ..Exit::default() };
+    Fact::TurnEnded(Box::new(TurnEnd { exit, ..TurnEnd::interrupted(turn) }))
 }
 
 /// The exit of a command elsewhere, of which the child here has printed the output; `None` where it was never started.
@@ -452,20 +426,10 @@ mod tests {
 
     #[test]
     fn the_end_of_a_command_elsewhere_is_its_own_and_what_it_printed_lies_here() {
-        let here = ChildExit {
-            key: 7,
-            code: Some(1),
-            stdout_len: 12,
-            duration_ms: 90_000,
-            ..ChildExit::default()
-        };
-        let there = ChildExit {
-            key: 1,
-            code: Some(3),
-            stdout_len: 99,
-            duration_ms: 400,
-            ..ChildExit::default()
-        };
+        let here =
+            ChildExit { key: 7, code: Some(1), stdout_len: 12, duration_ms: 90_000, ..ChildExit::default() };
+        let there =
+            ChildExit { key: 1, code: Some(3), stdout_len: 99, duration_ms: 400, ..ChildExit::default() };
         let mut end = CarriedEnd {
             form: 1,
             worker: "w".to_owned(),
@@ -475,10 +439,7 @@ mod tests {
             printed: None,
         };
         let exit = left_elsewhere(&here, &end).unwrap();
-        assert_eq!(
-            (exit.key, exit.code, exit.stdout_len, exit.duration_ms),
-            (7, Some(3), 12, 400)
-        );
+        assert_eq!((exit.key, exit.code, exit.stdout_len, exit.duration_ms), (7, Some(3), 12, 400));
         assert_eq!(exit.output_lost, None);
         (end.commit, end.why) = (None, Some("the exchange is gone".to_owned()));
         let lost = left_elsewhere(&here, &end).unwrap().output_lost;

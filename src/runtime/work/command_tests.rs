@@ -76,16 +76,9 @@ impl Scene {
         fs::create_dir_all(folder.join("inner")).unwrap();
         fs::write(folder.join("secret"), "hidden from workers").unwrap();
         fs::write(folder.join("agent"), AGENT).unwrap();
-        let made = Command::new("chmod")
-            .arg("+x")
-            .arg(folder.join("agent"))
-            .status()
-            .unwrap();
+        let made = Command::new("chmod").arg("+x").arg(folder.join("agent")).status().unwrap();
         assert!(made.success());
-        let options = RunOptions {
-            mission_folder: folder.clone(),
-            ..options()
-        };
+        let options = RunOptions { mission_folder: folder.clone(), ..options() };
         let plan = plan_of(MISSION, &options);
         let state = StateFolder::at(&place.path().join("state")).unwrap();
         let run = state.run(&RunId::new("r").unwrap());
@@ -93,38 +86,21 @@ impl Scene {
         let commands = TaskCommands {
             plan: plan.clone(),
             folder: run,
-            secrets: Arc::new(
-                [KEY.to_owned()]
-                    .into_iter()
-                    .collect::<std::collections::BTreeSet<_>>()
-                    .into(),
-            ),
+            secrets: Arc::new([KEY.to_owned()].into_iter().collect::<std::collections::BTreeSet<_>>().into()),
             task: TaskId(0),
             attempt: 2,
             elsewhere: None,
             apart: None,
         };
-        Self {
-            place,
-            plan,
-            commands,
-        }
+        Self { place, plan, commands }
     }
 
     fn of(&self, task: u32) -> TaskCommands {
-        TaskCommands {
-            task: TaskId(task),
-            ..self.commands.clone()
-        }
+        TaskCommands { task: TaskId(task), ..self.commands.clone() }
     }
 
     fn agent(&self, name: &str) -> Arc<CommandAgent> {
-        let agent = self
-            .plan
-            .agents
-            .iter()
-            .find(|agent| *agent.name == *name)
-            .unwrap();
+        let agent = self.plan.agents.iter().find(|agent| *agent.name == *name).unwrap();
         match backend_of(agent, &self.plan.rules.workspace, &Network::Open).unwrap() {
             Backend::Command(agent) => agent,
             _ => panic!("{name} is no program"),
@@ -139,14 +115,7 @@ impl Scene {
         let turn = turn(task);
         fs::write(self.commands.file(&SpoolName::Prompt(turn)), "do it\n").unwrap();
         fs::create_dir_all(self.commands.file(&SpoolName::Drop(turn))).unwrap();
-        self.of(task)
-            .job(CommandWork::Turn(
-                turn,
-                &self.agent(agent),
-                session,
-                Some("a call"),
-            ))
-            .unwrap()
+        self.of(task).job(CommandWork::Turn(turn, &self.agent(agent), session, Some("a call"))).unwrap()
     }
 
     fn work(&self, work: CommandWork<'_>) -> CommandJob {
@@ -155,10 +124,7 @@ impl Scene {
 
     /// One of each kind, with its name.
     fn jobs(&self) -> Vec<(&'static str, CommandJob)> {
-        let id = AskId {
-            task: TaskId(0),
-            ..AskId::default()
-        };
+        let id = AskId { task: TaskId(0), ..AskId::default() };
         let schema = self.file("schema", "{}");
         let review = self.file("review", "a review");
         let question = |agent: &str| {
@@ -190,32 +156,19 @@ impl Scene {
             }),
             ..self.commands.clone()
         };
-        let argv = ["/bin/sh", "-c", "env | sort; cat < agent"]
-            .map(str::to_owned)
-            .to_vec();
+        let argv = ["/bin/sh", "-c", "env | sort; cat < agent"].map(str::to_owned).to_vec();
         let finish = CommandWork::Criterion(1, 0, "env | sort; test -e agent");
         vec![
             ("turn", self.turn(0, "plain", TurnSession::New("1"))),
             ("resumed turn", self.turn(0, "plain", TurnSession::Resumed("S"))),
             ("turn by preset", self.turn(1, "claude", TurnSession::New("1"))),
-            (
-                "resumed turn by preset",
-                self.turn(1, "claude", TurnSession::Resumed("S")),
-            ),
+            ("resumed turn by preset", self.turn(1, "claude", TurnSession::Resumed("S"))),
             ("turn by ACP", self.turn(2, "server", TurnSession::New("1"))),
-            (
-                "resumed turn by ACP",
-                self.turn(2, "server", TurnSession::Resumed("S")),
-            ),
+            ("resumed turn by ACP", self.turn(2, "server", TurnSession::Resumed("S"))),
             ("check", check(0)),
             ("hidden check", hidden),
             ("metric", check(2)),
-            (
-                "check elsewhere",
-                apart
-                    .job(CommandWork::Check(0, SpoolName::Baseline(TaskId(0), 0)))
-                    .unwrap(),
-            ),
+            ("check elsewhere", apart.job(CommandWork::Check(0, SpoolName::Baseline(TaskId(0), 0))).unwrap()),
             (
                 "stage",
                 self.work(CommandWork::Stage(
@@ -226,31 +179,20 @@ impl Scene {
             ),
             ("judge", question("judge")),
             ("judge by preset", question("claude")),
-            (
-                "approver",
-                self.work(CommandWork::Approver(1, 0, "env | sort; echo no; exit 1")),
-            ),
+            ("approver", self.work(CommandWork::Approver(1, 0, "env | sort; echo no; exit 1"))),
             ("criterion", self.work(finish)),
             (
                 "setup",
-                self.work(CommandWork::Setup(
-                    self.plan.rules.workspace.clone(),
-                    SpoolName::Setup(None),
-                )),
+                self.work(CommandWork::Setup(self.plan.rules.workspace.clone(), SpoolName::Setup(None))),
             ),
-            (
-                "tool",
-                self.work(CommandWork::Tool(turn(0), 1, argv, Millis::from_secs(3))),
-            ),
+            ("tool", self.work(CommandWork::Tool(turn(0), 1, argv, Millis::from_secs(3)))),
             ("channel", self.channel()),
         ]
     }
 
     fn channel(&self) -> CommandJob {
         let channel = channel_of(&self.plan, "told", &self.plan.rules.workspace).unwrap();
-        let ChannelRoute::Command(program) = &channel.way else {
-            panic!("it is a command")
-        };
+        let ChannelRoute::Command(program) = &channel.way else { panic!("it is a command") };
         let context = DeliveryContext {
             commands: Commands::new().0,
             state_folder: self.place.path().to_owned(),
@@ -259,76 +201,36 @@ impl Scene {
         };
         let notice = json!({"id": "r.n1", "runId": "r", "task": "A $(work)"});
         let stdin = self.file("notice", &notice.to_string()).path;
-        command_of(
-            &channel,
-            program,
-            &notice,
-            &context,
-            (stdin, self.place.path().join("err")),
-        )
+        command_of(&channel, program, &notice, &context, (stdin, self.place.path().join("err")))
     }
 }
 
 fn turn(task: u32) -> TurnId {
-    TurnId {
-        task: TaskId(task),
-        attempt: 2,
-        turn: 1,
-    }
+    TurnId { task: TaskId(task), attempt: 2, turn: 1 }
 }
 
 /// What a command comes to: how it ends, what is left of what it printed, and what it claims.
 fn end_of(job: CommandJob) -> (String, String, String, String) {
     let outputs = job.outputs.clone();
     let kept = |file: &Option<PathBuf>| match file {
-        Some(file) => fs::OpenOptions::new()
-            .append(true)
-            .create(true)
-            .open(file)
-            .unwrap()
-            .into(),
+        Some(file) => fs::OpenOptions::new().append(true).create(true).open(file).unwrap().into(),
         None => Stdio::null(),
     };
-    for file in [&outputs.stdout, &outputs.stderr, &outputs.result]
-        .into_iter()
-        .flatten()
-    {
+    for file in [&outputs.stdout, &outputs.stderr, &outputs.result].into_iter().flatten() {
         let _ = fs::remove_file(file);
     }
     let start = job.spawn(1).unwrap();
     // Our own client is not what these tests are.
-    let is_client = start
-        .argv
-        .get(1)
-        .is_some_and(|word| word == crate::agents::acp::WORD);
+    let is_client = start.argv.get(1).is_some_and(|word| word == crate::agents::acp::WORD);
     let argv = &start.argv[if is_client { 2 } else { 0 }..];
     let mut command = Command::new(&argv[0]);
-    let stdin = start
-        .stdin
-        .map_or_else(Stdio::null, |file| fs::File::open(file).unwrap().into());
-    command
-        .args(&argv[1..])
-        .env_clear()
-        .envs(start.env)
-        .current_dir(start.cwd)
-        .stdin(stdin);
-    let status = command
-        .stdout(kept(&start.stdout))
-        .stderr(kept(&start.stderr))
-        .status()
-        .unwrap();
-    let exit = ChildExit {
-        code: status.code(),
-        ..ChildExit::default()
-    };
+    let stdin = start.stdin.map_or_else(Stdio::null, |file| fs::File::open(file).unwrap().into());
+    command.args(&argv[1..]).env_clear().envs(start.env).current_dir(start.cwd).stdin(stdin);
+    let status = command.stdout(kept(&start.stdout)).stderr(kept(&start.stderr)).status().unwrap();
+    let exit = ChildExit { code: status.code(), ..ChildExit::default() };
     let end = outputs.end(Ok(exit));
     let claims = end.claims().unwrap().map(|(_, claims)| claims.output);
-    (
-        format!("{:?}", end.how()),
-        end.stdout_tail(100_000),
-        end.stderr_tail(100_000),
-        format!("{claims:?}"),
-    )
+    (format!("{:?}", end.how()), end.stdout_tail(100_000), end.stderr_tail(100_000), format!("{claims:?}"))
 }
 
 /// Which fields of a command say something.
@@ -402,47 +304,30 @@ fn a_command_read_back_from_its_bytes_is_the_same_command_with_the_same_end() {
         let read: CommandJob = serde_json::from_slice(&bytes).unwrap();
         assert_eq!(read, *job, "{kind}");
         let client = supervisor::this_program().unwrap();
-        let text = String::from_utf8(bytes)
-            .unwrap()
-            .replace(client.to_str().unwrap(), "");
-        assert!(
-            !text.contains(&key) && !text.contains(&format!("\"{home}\"")),
-            "{kind}: {text}"
-        );
+        let text = String::from_utf8(bytes).unwrap().replace(client.to_str().unwrap(), "");
+        assert!(!text.contains(&key) && !text.contains(&format!("\"{home}\"")), "{kind}: {text}");
         let end = end_of(job.clone());
         assert_eq!(end_of(read), end, "{kind}");
         let (how, out, err, claims) = end;
         let all = format!("{how}\n{out}\n{err}\n{claims}");
         assert!(!all.contains(&key), "{kind}: {all}");
-        assert!(
-            all.contains(&format!("HOME={home}")) || *kind == "metric",
-            "{kind}: {all}"
-        );
+        assert!(all.contains(&format!("HOME={home}")) || *kind == "metric", "{kind}: {all}");
         if kind.contains("turn") || kind.contains("judge") {
             let keyed = if kind.contains("ACP") { "A_KEY" } else { "****" };
-            assert!(
-                how == "Exited(3)" && all.contains("QUORUM_ATTEMPT=2"),
-                "{kind}: {all}"
-            );
+            assert!(how == "Exited(3)" && all.contains("QUORUM_ATTEMPT=2"), "{kind}: {all}");
             assert!(all.contains(keyed) || kind.contains("ACP"), "{kind}: {all}");
         }
     }
     let of = |name: &str| end_of(jobs.iter().find(|(kind, _)| *kind == name).unwrap().1.clone());
     let (.., out, err, claims) = of("turn");
-    assert!(
-        out.contains("DOLLARS=$5 ${HOME}") && out.contains("QUORUM_TASK=A ${HOME} of $(work)"),
-        "{out}"
-    );
+    assert!(out.contains("DOLLARS=$5 ${HOME}") && out.contains("QUORUM_TASK=A ${HOME} of $(work)"), "{out}");
     assert!(
         out.ends_with("do it\n") && err == "complaint\n" && claims.contains("it is key: *"),
         "{out}{err}{claims}"
     );
     assert!(of("check").1.contains("/inner\n"));
     assert!(of("hidden check").1.contains("a copy of it"));
-    assert_eq!(
-        (of("metric").1, of("metric").2),
-        ("7\n".to_owned(), String::new())
-    );
+    assert_eq!((of("metric").1, of("metric").2), ("7\n".to_owned(), String::new()));
     assert!(of("stage").1.starts_with("a review"));
     assert!(of("judge").1.ends_with("is it good?"));
     assert!(of("channel").2.ends_with("A $(work)\n"));
@@ -475,10 +360,7 @@ fn another_child_for_a_turn_elsewhere_looks_for_what_was_handed_out_and_uses_the
     let here = scene.commands.folder.worktrees().join("carried.git");
     let request: serde_json::Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
     assert_eq!(request, asked(&here, &folder.join("report")));
-    assert_eq!(
-        job.argv[1..],
-        ["--carried".to_owned(), file.display().to_string()]
-    );
+    assert_eq!(job.argv[1..], ["--carried".to_owned(), file.display().to_string()]);
     assert_eq!(
         (job.label, job.cwd, job.outputs, job.stdin),
         (turn.to_string(), folder, scene.commands.turn_outputs(turn), None)

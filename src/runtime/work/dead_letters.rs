@@ -28,11 +28,9 @@ const MOST_AT_ONCE: usize = 20;
 /// The letter for a failed operation of a run.
 pub fn letter_of(plan: &Plan, run: &RunId, failed: &FailedOperation) -> DeadLetter {
     let args = match &failed.operation {
-        Operation::Notify {
-            number,
-            channel,
-            notice,
-        } => json!({"channel": channel, "notification": document(plan, run, *number, channel, notice)}),
+        Operation::Notify { number, channel, notice } => {
+            json!({"channel": channel, "notification": document(plan, run, *number, channel, notice)})
+        }
         Operation::Judge { agent, task, attempt } => {
             json!({"agent": plan.agent_name(*agent), "task": plan.title(*task), "attempt": attempt})
         }
@@ -49,27 +47,19 @@ pub fn letter_of(plan: &Plan, run: &RunId, failed: &FailedOperation) -> DeadLett
 
 /// Puts letters into the queue. Says what went wrong: then the journal still has them.
 fn file(queue: &DeadLetters, letters: Vec<DeadLetter>) -> Result<(), WorkError> {
-    let refused = queue
-        .add(letters, Timestamp::now())
-        .map_err(|error| error.to_string())?;
+    let refused = queue.add(letters, Timestamp::now()).map_err(|error| error.to_string())?;
     if refused.is_empty() {
         return Ok(());
     }
     let path = queue.path().display();
-    Err(format!(
-        "{path} is full of open letters, so these are not in it: {}",
-        refused.join(", ")
-    )
-    .into())
+    Err(format!("{path} is full of open letters, so these are not in it: {}", refused.join(", ")).into())
 }
 
 /// Everything that the journal of a run has for the queue, at the end of a session. Returns why it cannot be written; the
 /// next session tries again.
 pub fn file_all(folder: &RunFolder, plan: &Plan, notices: &Notices) -> Option<String> {
     let failed = notices.letters().values();
-    let letters: Vec<_> = failed
-        .map(|failed| letter_of(plan, folder.id(), failed))
-        .collect();
+    let letters: Vec<_> = failed.map(|failed| letter_of(plan, folder.id(), failed)).collect();
     if letters.is_empty() {
         return None;
     }
@@ -110,9 +100,7 @@ pub fn due_letters(folder: &StateFolder) -> Result<DueLetters, WorkError> {
         for letter in letters {
             letter.return_to_pending();
             if letter.is_due(now) {
-                due.entry(letter.operation.clone())
-                    .or_default()
-                    .push(letter.clone());
+                due.entry(letter.operation.clone()).or_default().push(letter.clone());
             }
         }
     });
@@ -173,12 +161,7 @@ async fn update(
 ) -> Result<DeadLetter, StateFileError> {
     let (queue, id, now) = (DeadLetters::of(folder), letter.id.clone(), Timestamp::now());
     let updated = blocking(move || queue.update(&id, now, |letter| change(letter, now)));
-    Ok(updated
-        .await
-        .ok()
-        .transpose()?
-        .flatten()
-        .unwrap_or_else(|| letter.clone()))
+    Ok(updated.await.ok().transpose()?.flatten().unwrap_or_else(|| letter.clone()))
 }
 
 /// How a letter is delivered, as the run that failed to knows it: another mission may mean something else by the name of its

@@ -25,16 +25,8 @@ impl FolderUse {
     /// Its name, whose it is, and where what its setup command prints is kept.
     fn place(self) -> FolderPlace {
         match self {
-            Self::Task(task) => (
-                task.0.to_string(),
-                CommandOwner::Task(task),
-                SpoolName::Setup(Some(task)),
-            ),
-            Self::Audit => (
-                Plan::MERGED.to_owned(),
-                CommandOwner::Audit,
-                SpoolName::Setup(None),
-            ),
+            Self::Task(task) => (task.0.to_string(), CommandOwner::Task(task), SpoolName::Setup(Some(task))),
+            Self::Audit => (Plan::MERGED.to_owned(), CommandOwner::Audit, SpoolName::Setup(None)),
         }
     }
 }

@@ -65,10 +65,7 @@ fn stage_command(
     turn: TurnId,
     (step, round): (StageKey, u32),
 ) -> Result<CommandJob, WorkError> {
-    let case = Case {
-        commands,
-        task: task_state,
-    };
+    let case = Case { commands, task: task_state };
     let (_, _, request) = compose(case, (step, round), None, &[])?;
     let review = SpoolName::StageReview(turn.task, turn.attempt, step, round);
     let review = write_request(&commands.file(&review), &request)?;

@@ -54,11 +54,8 @@ pub async fn check(
 ) -> Result<JobEnd, WorkError> {
     let JobOrder { turn, job, commands } = order;
     let plan = commands.plan.clone();
-    let commands = TaskCommands {
-        elsewhere: Some(plan.workspace_seen_by(turn.task, of)),
-        task: of,
-        ..commands
-    };
+    let commands =
+        TaskCommands { elsewhere: Some(plan.workspace_seen_by(turn.task, of)), task: of, ..commands };
     let output = match job {
         Job::PeerCheck(..) => SpoolName::PeerCheck(turn.task, turn.attempt, of, check),
         _ => SpoolName::Check(turn.task, turn.attempt, check),
@@ -68,13 +65,7 @@ pub async fn check(
         return blocking(move || JobEnd::Checked(check::files(&plan, of, check, &folder))).await;
     };
     let end = run(&context, turn.task, command, matches!(job, Job::Check(_))).await?;
-    blocking(move || {
-        JobEnd::Checked(CheckResult {
-            reruns,
-            ..check::result(&plan, of, check, &end)
-        })
-    })
-    .await
+    blocking(move || JobEnd::Checked(CheckResult { reruns, ..check::result(&plan, of, check, &end) })).await
 }
 
 /// Runs a command of the finish gate.
@@ -114,13 +105,8 @@ pub async fn ask_approver(
     (number, approver): (u32, u32),
     command: Box<str>,
 ) -> Result<JobEnd, WorkError> {
-    let job = order
-        .commands
-        .job(CommandWork::Approver(number, approver, &command))?;
-    let end = context
-        .commands
-        .run(CommandOwner::Task(order.turn.task), job)
-        .await;
+    let job = order.commands.job(CommandWork::Approver(number, approver, &command))?;
+    let end = context.commands.run(CommandOwner::Task(order.turn.task), job).await;
     blocking(move || approver::answered(&command, &end)).await
 }
 
@@ -131,11 +117,7 @@ pub async fn merge(
     known: Option<Committed>,
 ) -> Result<JobEnd, WorkError> {
     let (plan, task) = (order.commands.plan, order.turn.task);
-    let WorkContext {
-        worktrees,
-        protection,
-        ..
-    } = context;
+    let WorkContext { worktrees, protection, .. } = context;
     let merged = blocking(move || worktrees.merge(&plan, &protection, task, known.as_ref()));
     Ok(JobEnd::Merged(merged.await??))
 }

@@ -56,16 +56,8 @@ pub fn login_of(agent: &AgentPlan) -> Option<LoginState> {
     if let Some(name) = env.iter().find(|name| own(name) || passed(name)) {
         return Some(LoginState::Variable(name.to_string()));
     }
-    let home = agent
-        .spec
-        .env
-        .get("HOME")
-        .map(PathBuf::from)
-        .or_else(std::env::home_dir)?;
-    let found = files
-        .iter()
-        .map(|file| home.join(&**file))
-        .find(|file| file.exists());
+    let home = agent.spec.env.get("HOME").map(PathBuf::from).or_else(std::env::home_dir)?;
+    let found = files.iter().map(|file| home.join(&**file)).find(|file| file.exists());
     Some(found.map_or_else(
         || LoginState::Missing(help.as_deref().unwrap_or("log in with its program").to_owned()),
         LoginState::File,
@@ -92,6 +84,5 @@ pub fn passed_to(agent: &AgentPlan) -> impl Iterator<Item = &str> {
     let of_preset = preset.into_iter().flat_map(|preset| &preset.pass_env);
     let own = agent.spec.pass_env.iter().map(String::as_str);
     let of_preset = of_preset.map(|name| &**name);
-    own.chain(of_preset)
-        .chain(PASSED.into_iter().filter(move |_| preset.is_some()))
+    own.chain(of_preset).chain(PASSED.into_iter().filter(move |_| preset.is_some()))
 }

@@ -107,11 +107,7 @@ pub fn after(plan: &Plan, task: TaskId, exit: &Exit, said: LastWords<'_>) -> Las
 
 fn drifted(plan: &Plan, task: TaskId, message: &str) -> Option<String> {
     let task = plan.task(task);
-    let mut asked = format!(
-        "{} {}",
-        task.title,
-        task.description.as_deref().unwrap_or_default()
-    );
+    let mut asked = format!("{} {}", task.title, task.description.as_deref().unwrap_or_default());
     for criterion in &task.acceptance {
         asked.push(' ');
         asked.push_str(criterion);

@@ -53,10 +53,7 @@ pub async fn turn(context: &WorkContext, order: &TurnOrder, worker: &ModelWorker
         // Our own timer ended the turn: that is the turn's end, not a request to repeat.
         Err(error) if error.is_our_timer() => {
             let message = format!("no reply within {}", Millis::from(request.timeout));
-            TurnEnd {
-                killed: true,
-                ..TurnEnd::failed(turn, FailureClass::Timeout, message)
-            }
+            TurnEnd { killed: true, ..TurnEnd::failed(turn, FailureClass::Timeout, message) }
         }
         Err(error) => return Ok(unanswered(turn, error)),
     };
@@ -116,9 +113,5 @@ pub fn review_timeout(agent: &AgentPlan) -> Millis {
 }
 
 pub fn usage_of(reply: &ModelReply) -> Usage {
-    Usage {
-        input_tokens: reply.usage.input_tokens,
-        output_tokens: reply.usage.output_tokens,
-        cost: None,
-    }
+    Usage { input_tokens: reply.usage.input_tokens, output_tokens: reply.usage.output_tokens, cost: None }
 }

@@ -78,10 +78,7 @@ pub struct Notification<'a> {
 pub fn document(plan: &Plan, run: &RunId, number: u32, channel: &str, notice: &Notice) -> Value {
     let task = notice.task.map(|task| plan.title(task));
     let gate = notice.gate.map(|gate| &*plan.gate(gate).name);
-    let held = notice
-        .task
-        .map(HoldOwner::Task)
-        .or(notice.barrier.map(HoldOwner::Barrier));
+    let held = notice.task.map(HoldOwner::Task).or(notice.barrier.map(HoldOwner::Barrier));
     let approval = held.zip(notice.approval);
     let hold = notice.barrier.map(|hold| &*plan.barrier(hold).name);
     json!(Notification {
@@ -173,10 +170,7 @@ pub async fn hand_over(
         }
         ChannelRoute::Command(program) => run_command(&channel, program, &document, &context).await,
     };
-    taken.map_err(|refusal| DeliveryError {
-        message: secrets.redact(&refusal.message),
-        ..refusal
-    })
+    taken.map_err(|refusal| DeliveryError { message: secrets.redact(&refusal.message), ..refusal })
 }
 
 /// How the folders of deliveries are called in the state folder: with the number of the process that they belong to.
@@ -215,9 +209,7 @@ async fn run_command(
         .prefix(&format!("{NOTIFY_PREFIX}{}-", std::process::id()))
         .tempdir_in(state.through("".as_ref()))
         .map_err(cannot)?;
-    let folder = context
-        .state_folder
-        .join(files.path().file_name().unwrap_or_default());
+    let folder = context.state_folder.join(files.path().file_name().unwrap_or_default());
     let (stdin, stderr) = (folder.join("in"), folder.join("err"));
     files::write_new(&stdin, document.to_string().as_bytes()).map_err(cannot)?;
     let job = command_of(channel, program, document, context, (stdin, stderr));
@@ -269,18 +261,12 @@ fn refusal(end: &CommandEnd) -> Option<(FailureClass, String)> {
     let (class, how) = match end.how() {
         How::Exited(0) => return None,
         How::NotStarted(why) => (FailureClass::Unknown, why.to_owned()),
-        How::TimedOut => (
-            FailureClass::Timeout,
-            "it was killed after its time-out".to_owned(),
-        ),
+        How::TimedOut => (FailureClass::Timeout, "it was killed after its time-out".to_owned()),
         How::Exited(code) => (classify_stderr(&said), format!("it exited {code}")),
         How::Killed(signal) => (FailureClass::Unknown, format!("it was killed by signal {signal}")),
     };
     let last = said.trim().lines().last();
-    Some((
-        class,
-        how + &last.map_or_else(String::new, |line| format!(": {line}")),
-    ))
+    Some((class, how + &last.map_or_else(String::new, |line| format!(": {line}"))))
 }
 
 /// Tells a channel something, not before a moment.

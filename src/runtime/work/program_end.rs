@@ -105,13 +105,7 @@ fn preset_of(plan: &Plan, turn: TurnId) -> Option<&Arc<Preset>> {
 
 /// The failure of a turn that did not end well, from its own outputs.
 fn failure_of(plan: &Plan, task: TaskId, exit: &ChildExit, stdout: &str, stderr: &str) -> CommandFailure {
-    with_failed(plan, task, exit, |failed| {
-        read_command(&FailedCommand {
-            stdout,
-            stderr,
-            ..failed
-        })
-    })
+    with_failed(plan, task, exit, |failed| read_command(&FailedCommand { stdout, stderr, ..failed }))
 }
 
 /// Calls `then` with the facts about a turn that did not end well, before its outputs are read.
@@ -123,24 +117,15 @@ fn with_failed<T>(
 ) -> T {
     let preset = plan.worker_of(task).spec.preset.as_deref();
     let task = plan.task(task);
-    let first = plan
-        .agent(task.agent)
-        .spec
-        .run
-        .as_ref()
-        .and_then(|line| match line {
-            CommandLine::Argv(argv) => argv.first().map(String::as_str),
-            CommandLine::Shell(script) => script.split_whitespace().next(),
-        });
+    let first = plan.agent(task.agent).spec.run.as_ref().and_then(|line| match line {
+        CommandLine::Argv(argv) => argv.first().map(String::as_str),
+        CommandLine::Shell(script) => script.split_whitespace().next(),
+    });
     // Its exit codes are those of the program that the preset is for, whatever stands for it.
-    let first = preset
-        .and_then(|preset| preset.argv.first())
-        .map_or(first, |program| Some(&**program));
+    let first = preset.and_then(|preset| preset.argv.first()).map_or(first, |program| Some(&**program));
     let declared: Vec<&str> = task.named_files().collect();
     then(FailedCommand {
-        program: first
-            .and_then(|first| first.rsplit('/').next())
-            .unwrap_or_default(),
+        program: first.and_then(|first| first.rsplit('/').next()).unwrap_or_default(),
         code: exit.code,
         timed_out: exit.timed_out,
         declared: &declared,
@@ -204,9 +189,7 @@ fn seal_turn(
     end.delegate = delegated_gate::taken(context, plan, turn.task, (&handed_down, REFUSALS));
     if end.exit.failure.is_none() {
         if middleware::listens(plan, turn.task) {
-            listen(plan, &mut end, said.as_deref(), &out)
-                .into_iter()
-                .for_each(warn);
+            listen(plan, &mut end, said.as_deref(), &out).into_iter().for_each(warn);
         }
         let can_confirm = plan.rules.orchestrator.is_some();
         if can_confirm && said.is_none() && end.output.as_ref().is_some_and(|out| out.length <= SHORT_OUTPUT)
@@ -316,9 +299,7 @@ fn has_failed(exit: &ChildExit) -> bool {
 
 /// Takes in the messages of a turn's program: its reply becomes the turn's output.
 fn take_told(end: &mut TurnEnd, (plan, secrets): (&Plan, &Secrets), told: ProgramOutput, out: &Path) {
-    let ProgramOutput {
-        heard, lost_session, ..
-    } = told;
+    let ProgramOutput { heard, lost_session, .. } = told;
     let text = secrets.redact(heard.text.trim());
     // Empty files are not kept.
     if !text.is_empty()
@@ -331,11 +312,7 @@ fn take_told(end: &mut TurnEnd, (plan, secrets): (&Plan, &Secrets), told: Progra
     };
     let counted = |field: Field| preset.cumulative.contains(&field);
     let cost = heard.usage.cost.and_then(Money::new);
-    end.usage = Usage {
-        input_tokens: heard.usage.input,
-        output_tokens: heard.usage.output,
-        cost,
-    };
+    end.usage = Usage { input_tokens: heard.usage.input, output_tokens: heard.usage.output, cost };
     let counted = Usage {
         input_tokens: heard.usage.input.filter(|_| counted(Field::In)),
         output_tokens: heard.usage.output.filter(|_| counted(Field::Out)),
@@ -343,21 +320,9 @@ fn take_told(end: &mut TurnEnd, (plan, secrets): (&Plan, &Secrets), told: Progra
     };
     end.model = heard.model;
     let session = heard.session.filter(|_| !lost_session);
-    end.session = session.map(|id| {
-        Box::new(SessionRef {
-            id: id.into(),
-            counted,
-        })
-    });
-    end.denied = heard
-        .denied
-        .iter()
-        .map(|denied| secrets.redact(denied).into())
-        .collect();
-    end.tool_calls = preset.tells(Field::Tool).then_some(ToolCalls {
-        calls: heard.calls,
-        writes: 0,
-    });
+    end.session = session.map(|id| Box::new(SessionRef { id: id.into(), counted }));
+    end.denied = heard.denied.iter().map(|denied| secrets.redact(denied).into()).collect();
+    end.tool_calls = preset.tells(Field::Tool).then_some(ToolCalls { calls: heard.calls, writes: 0 });
     end.asked = heard.wish.map(|wish| Asked {
         call: Some(Box::new(Digest::of(wish.as_bytes()))),
         ..agent_messages::question(&secrets.redact(&wish), false)
@@ -367,11 +332,7 @@ fn take_told(end: &mut TurnEnd, (plan, secrets): (&Plan, &Secrets), told: Progra
 fn turn_end(turn: TurnId, exit: &ChildExit, limit: &str, told: Option<CommandFailure>) -> TurnEnd {
     let said = told.as_ref().map_or("", |told| told.reason.as_str());
     let quote: String = said.chars().take(LONGEST_QUOTE).collect();
-    let said = if quote.is_empty() {
-        quote
-    } else {
-        format!(": {quote}")
-    };
+    let said = if quote.is_empty() { quote } else { format!(": {quote}") };
     let message = match (exit.timed_out, exit.code, exit.signal) {
         (true, _, _) => Some(format!("killed after {limit}{said}")),
         (false, Some(0), _) if told.is_none() => None,
@@ -419,33 +380,20 @@ mod tests {
 
     #[test]
     fn a_turn_whose_output_is_lost_failed() {
-        let turn = TurnId {
-            task: TaskId(0),
-            attempt: 1,
-            turn: 1,
-        };
+        let turn = TurnId { task: TaskId(0), attempt: 1, turn: 1 };
         let exit = |code, lost: Option<&str>| ChildExit {
             code: Some(code),
             output_lost: lost.map(str::to_owned),
             ..ChildExit::default()
         };
-        let unknown = || CommandFailure {
-            class: FailureClass::Unknown,
-            retry_after: None,
-            reason: String::new(),
-        };
+        let unknown =
+            || CommandFailure { class: FailureClass::Unknown, retry_after: None, reason: String::new() };
         let end = |exit| turn_end(turn, &exit, "1ms", has_failed(&exit).then(unknown)).exit;
         assert_eq!(end(exit(0, None)), Exit::default());
         let lost = end(exit(0, Some("the folder is gone")));
         assert_eq!(lost.failure, Some(FailureClass::Unknown));
-        assert_eq!(
-            lost.message.unwrap(),
-            "exited 0, but its output is lost: the folder is gone"
-        );
+        assert_eq!(lost.message.unwrap(), "exited 0, but its output is lost: the folder is gone");
         let both = end(exit(3, Some("the folder is gone")));
-        assert_eq!(
-            both.message.unwrap(),
-            "exited 3, but its output is lost: the folder is gone"
-        );
+        assert_eq!(both.message.unwrap(), "exited 3, but its output is lost: the folder is gone");
     }
 }

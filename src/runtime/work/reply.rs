@@ -46,27 +46,17 @@ pub fn ask_failure(class: FailureClass, message: impl Into<String>) -> AskFailur
 
 /// The failure of a call to a model.
 pub fn failed_model(error: ModelError) -> AskFailure {
-    AskFailure {
-        retry_after: error.retry_after,
-        ours: error.ours,
-        ..ask_failure(error.class, error.message)
-    }
+    AskFailure { retry_after: error.retry_after, ours: error.ours, ..ask_failure(error.class, error.message) }
 }
 
 /// A failure of this program.
 pub fn failed_here(message: impl Into<String>) -> AskFailure {
-    AskFailure {
-        ours: true,
-        ..ask_failure(FailureClass::Unknown, message)
-    }
+    AskFailure { ours: true, ..ask_failure(FailureClass::Unknown, message) }
 }
 
 /// A failure of this program before anybody was asked.
 pub fn unasked(message: impl Into<String>) -> AskFailure {
-    AskFailure {
-        never_began: true,
-        ..failed_here(message)
-    }
+    AskFailure { never_began: true, ..failed_here(message) }
 }
 
 /// Why there is no reply of a command: it never ran, or failed in its own words on its outputs, which are quoted. How long
@@ -75,10 +65,7 @@ pub fn no_reply(who: &str, end: &CommandEnd) -> Option<AskFailure> {
     match end.how() {
         How::Exited(0) => return lost(who, end),
         How::NotStarted(why) => {
-            return Some(AskFailure {
-                never_began: true,
-                ..ask_failure(of_start(why), why)
-            });
+            return Some(AskFailure { never_began: true, ..ask_failure(of_start(why), why) });
         }
         How::TimedOut => {
             let message = format!("{who} {}", how(end));
@@ -105,10 +92,7 @@ pub fn no_reply(who: &str, end: &CommandEnd) -> Option<AskFailure> {
         }
         (said, _) => format!("{who} {how}: {said}"),
     };
-    Some(AskFailure {
-        retry_after: told.retry_after,
-        ..ask_failure(told.class, message)
-    })
+    Some(AskFailure { retry_after: told.retry_after, ..ask_failure(told.class, message) })
 }
 
 /// The reply of a command that is not what it printed.
@@ -177,10 +161,7 @@ pub fn of_program(who: &str, end: &CommandEnd, preset: &Arc<Preset>) -> Result<P
 
 /// The usage of a call that gave no reply; `None` where nothing is known of it.
 fn used(usage: Usage) -> Option<Box<Used>> {
-    let used = Used {
-        usage,
-        tools: ToolLedgerRef::default(),
-    };
+    let used = Used { usage, tools: ToolLedgerRef::default() };
     (!usage.is_none()).then(|| Box::new(used))
 }
 
@@ -198,19 +179,13 @@ pub fn of_command<T>(
         write(&place.reply, &said.text).map_err(failed_here)?;
         let least = (said.text.len() as u64, Some(Digest::of(said.text.as_bytes())));
         let read = read(place, &judgement, least, (said.model, said.usage), parse);
-        return read.map_err(|failed| AskFailure {
-            used: used(said.usage),
-            ..failed
-        });
+        return read.map_err(|failed| AskFailure { used: used(said.usage), ..failed });
     }
     // Claims that cannot be read are none: what was used is unknown then.
     let claims = end.claims().ok().flatten();
     let claims = claims.map(|(_, claims)| claims).unwrap_or_default();
     let usage = claims.usage.as_usage();
-    let in_vain = |failed| AskFailure {
-        used: used(usage),
-        ..failed
-    };
+    let in_vain = |failed| AskFailure { used: used(usage), ..failed };
     if let Some(failed) = no_reply(who, end) {
         return Err(in_vain(failed));
     }
@@ -267,10 +242,7 @@ fn read<T>(
     // An empty reply is a reply, and says nothing.
     let file = file.unwrap_or_else(nothing);
     if file.length < least {
-        return Err(unreadable(format!(
-            "it has {} bytes, and had {least}",
-            file.length
-        )));
+        return Err(unreadable(format!("it has {} bytes, and had {least}", file.length)));
     }
     if digest.is_some_and(|digest| digest != file.digest) {
         return Err(unreadable("somebody else has written to it".to_owned()));
@@ -283,18 +255,8 @@ fn read<T>(
     }
     let text = String::from_utf8_lossy(&bytes);
     let judged = write_judgement(&place.judgement, judgement).map_err(failed_here)?;
-    let said = JudgeReply {
-        text: &text,
-        len: file.length,
-        cut_short: judgement.cut_short,
-    };
-    let reply = ReplyRef {
-        reply: file,
-        model,
-        usage,
-        tools: None,
-        judgement: judged,
-    };
+    let said = JudgeReply { text: &text, len: file.length, cut_short: judgement.cut_short };
+    let reply = ReplyRef { reply: file, model, usage, tools: None, judgement: judged };
     Ok((parse(said, &judgement.work), reply))
 }
 
@@ -350,10 +312,7 @@ pub fn write_steps(
 
 /// A reply of no length.
 pub fn nothing() -> FileRef {
-    FileRef {
-        length: 0,
-        digest: Digest::of(b""),
-    }
+    FileRef { length: 0, digest: Digest::of(b"") }
 }
 
 #[cfg(test)]

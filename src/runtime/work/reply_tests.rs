@@ -45,9 +45,7 @@ fn asked() -> (State, Effect) {
 async fn a_judge_that_nobody_is_left_to_start_has_not_failed() {
     // Found by `torture::life`: the death of the supervisor went on record as a judge that could not be reached.
     let folder = tempfile::tempdir().unwrap();
-    let run = StateFolder::at(folder.path())
-        .unwrap()
-        .run(&RunId::new("r").unwrap());
+    let run = StateFolder::at(folder.path()).unwrap().run(&RunId::new("r").unwrap());
     run.create().unwrap();
     let (state, call) = asked();
     let turn = state.current_turn(TaskId(0));
@@ -79,14 +77,8 @@ async fn a_judge_that_nobody_is_left_to_start_has_not_failed() {
 
 #[test]
 fn a_lost_reply_is_no_empty_reply() {
-    let exit = ChildExit {
-        code: Some(0),
-        ..ChildExit::default()
-    };
-    let outputs = || CommandOutputs {
-        limit: 100,
-        ..CommandOutputs::default()
-    };
+    let exit = ChildExit { code: Some(0), ..ChildExit::default() };
+    let outputs = || CommandOutputs { limit: 100, ..CommandOutputs::default() };
     let end = |exit| {
         CommandOutputs {
             stdout: Some("/nothing/there".into()),
@@ -96,23 +88,11 @@ fn a_lost_reply_is_no_empty_reply() {
         .end(Ok(exit))
     };
     assert!(no_reply("the reviewer", &end(exit.clone())).is_none());
-    let lost = ChildExit {
-        output_lost: Some("the folder is gone".to_owned()),
-        ..exit.clone()
-    };
-    let longer = ChildExit {
-        stdout_len: 3,
-        ..exit
-    };
-    let place = ReplyFiles {
-        reply: "/nothing/there".into(),
-        judgement: "/nothing/there".into(),
-    };
+    let lost = ChildExit { output_lost: Some("the folder is gone".to_owned()), ..exit.clone() };
+    let longer = ChildExit { stdout_len: 3, ..exit };
+    let place = ReplyFiles { reply: "/nothing/there".into(), judgement: "/nothing/there".into() };
     let judgement = Judgement::asked("", Inputs::default(), Quoted::default(), Timestamp(0));
-    for (exit, why) in [
-        (lost, "the folder is gone"),
-        (longer, "it has 0 bytes, and had 3"),
-    ] {
+    for (exit, why) in [(lost, "the folder is gone"), (longer, "it has 0 bytes, and had 3")] {
         let read = of_command(("it", None), &end(exit), judgement.clone(), &place, |_, _| ());
         // What is lost here is no failure of the reviewer's.
         let failed = read.map(|_| ()).unwrap_err();

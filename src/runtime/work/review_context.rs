@@ -161,13 +161,7 @@ impl Material {
     /// # Errors
     /// When the output is not what was recorded: work whose evidence is lost is not judged by the rest of it.
     pub fn gather(case: Case<'_>, judged: &[Judged]) -> Result<Self, WorkError> {
-        let TaskCommands {
-            folder,
-            secrets,
-            plan,
-            task,
-            ..
-        } = case.commands;
+        let TaskCommands { folder, secrets, plan, task, .. } = case.commands;
         let (task, task_state) = (*task, case.task);
         let is_node = plan.route(task).is_some();
         let mut output = outputs(folder, plan, judged)?;
@@ -181,10 +175,8 @@ impl Material {
             [one] if !is_node => course((folder, secrets), plan, one)?,
             _ => None,
         };
-        let input_check = |check: &CheckReport| InputCheck {
-            passed: check.passed,
-            output: Content::of(&check.output),
-        };
+        let input_check =
+            |check: &CheckReport| InputCheck { passed: check.passed, output: Content::of(&check.output) };
         let inputs = Inputs {
             outputs: judged.iter().map(|judged| input_output(plan, judged)).collect(),
             files,
@@ -230,10 +222,7 @@ impl Material {
 
     /// The record of asking this about the work.
     pub fn judgement(self, prompt: &str, prior_findings: usize) -> Judgement {
-        let inputs = Inputs {
-            prior_findings,
-            ..self.inputs
-        };
+        let inputs = Inputs { prior_findings, ..self.inputs };
         Judgement::asked(prompt, inputs, self.said, Timestamp::now())
     }
 
@@ -276,12 +265,7 @@ fn check_reports(plan: &TaskPlan, task_state: &TaskState, secrets: &Secrets) -> 
         } else {
             (format!("check {}", at + 1), secrets.redact(&result.message))
         };
-        Some(CheckReport {
-            name,
-            passed: result.passed,
-            before: before(at).filter(|_| !is_hidden),
-            output,
-        })
+        Some(CheckReport { name, passed: result.passed, before: before(at).filter(|_| !is_hidden), output })
     };
     results.filter_map(report).collect()
 }
@@ -305,20 +289,14 @@ fn quote_task(said: &mut Quoted, plan: &Plan, task: TaskId) {
     let task = plan.task(task);
     collect_quotes(said, &task.title);
     collect_quotes(said, task.description.as_deref().unwrap_or_default());
-    task.acceptance
-        .iter()
-        .for_each(|criterion| collect_quotes(said, criterion));
+    task.acceptance.iter().for_each(|criterion| collect_quotes(said, criterion));
 }
 
 /// The review that sent the work back, where the next judge must answer for it.
 fn prior(plan: &Plan, task: TaskId, task_state: &TaskState) -> Prior {
     let points = prior_points(plan, task, task_state);
     match task_state.feedback.last().filter(|_| !points.is_empty()) {
-        Some(last) => Prior {
-            points,
-            dimensions: last.dimensions.clone(),
-            score: last.points,
-        },
+        Some(last) => Prior { points, dimensions: last.dimensions.clone(), score: last.points },
         None => Prior::default(),
     }
 }
@@ -358,9 +336,8 @@ fn course(
         task_state.attempt.kind.as_str(),
     )];
     for feedback in &task_state.feedback {
-        let points = feedback
-            .points
-            .map_or_else(String::new, |points| format!(" with {points} of 100 points"));
+        let points =
+            feedback.points.map_or_else(String::new, |points| format!(" with {points} of 100 points"));
         facts.push(format!(
             "Attempt {} was sent back by the stage '{}'{points}.",
             feedback.attempt,
@@ -392,10 +369,7 @@ fn course(
 /// chose them.
 fn steps(record: &str, is_cut: bool, said: &mut Vec<String>) -> String {
     // The last line of a part may be one half of it.
-    let whole = record
-        .rfind('\n')
-        .filter(|_| is_cut)
-        .map_or(record, |end| &record[..end]);
+    let whole = record.rfind('\n').filter(|_| is_cut).map_or(record, |end| &record[..end]);
     let mut unreadable = 0_usize;
     let lines = whole.lines().filter_map(|line| {
         let step = serde_json::from_str::<serde_json::Value>(line).ok();
@@ -404,11 +378,7 @@ fn steps(record: &str, is_cut: bool, said: &mut Vec<String>) -> String {
     });
     let mut step = |step: serde_json::Value| {
         texts_in(&step["arguments"], said);
-        let arguments: String = step["arguments"]
-            .to_string()
-            .chars()
-            .take(LONGEST_ARGUMENTS)
-            .collect();
+        let arguments: String = step["arguments"].to_string().chars().take(LONGEST_ARGUMENTS).collect();
         let tool = step["tool"].as_str().unwrap_or_default();
         let told = [
             step["why"].as_str().map(|why| format!("refused: {why}")),
@@ -495,11 +465,7 @@ fn artifacts(workspace: &Path, files: &[FileFact]) -> Vec<(Artifact, InputFile)>
                 digest: file.digest,
                 shown: matches!(preview, Preview::Text(_)),
             };
-            let artifact = Artifact {
-                path: file.path.clone(),
-                size: file.size,
-                preview,
-            };
+            let artifact = Artifact { path: file.path.clone(), size: file.size, preview };
             (artifact, input)
         })
         .collect()
@@ -552,10 +518,7 @@ mod tests {
         let part = &whole[..whole.len() - 5];
         let said = steps(part, true);
         assert_eq!(said.lines().count(), 3, "{said}");
-        assert!(
-            said.ends_with("[the record goes on: what came later is not shown]\n"),
-            "{said}"
-        );
+        assert!(said.ends_with("[the record goes on: what came later is not shown]\n"), "{said}");
         let none = steps(&"x".repeat(100), true);
         assert!(none.contains("the record goes on"), "{none}");
     }

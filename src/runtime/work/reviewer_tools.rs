@@ -122,14 +122,9 @@ impl ToolHost for ToolSession {
             collect_quotes(&mut said, &result.text);
             drop(said);
             // Why it was refused stands on record as it is.
-            ToolResult {
-                text: fence(&label(&call), &result.text, usize::MAX),
-                ..result
-            }
+            ToolResult { text: fence(&label(&call), &result.text, usize::MAX), ..result }
         });
-        performed
-            .await
-            .unwrap_or_else(|_| ToolResult::refused("the tool broke off"))
+        performed.await.unwrap_or_else(|_| ToolResult::refused("the tool broke off"))
     }
 
     async fn note(&self, record: ToolRecord) {
@@ -164,12 +159,7 @@ impl ToolSession {
         has_form: HasForm,
     ) -> Result<Option<Self>, WorkError> {
         let (agent, by) = (order.agent, order.id.task);
-        let TaskCommands {
-            plan,
-            folder: run,
-            secrets,
-            ..
-        } = &order.commands;
+        let TaskCommands { plan, folder: run, secrets, .. } = &order.commands;
         let own = [(by, order.task.clone())];
         let judged = match &order.judged[..] {
             [] => &own,
@@ -221,10 +211,7 @@ pub async fn ask(question: ToolQuestion<'_>, session: Option<&ToolSession>) -> J
         None => question.plainly().await,
         Some(session) => {
             let answered = ask_with_tools(question, session).await;
-            JudgeAnswer {
-                saw: Some(session.said()),
-                ..answered
-            }
+            JudgeAnswer { saw: Some(session.said()), ..answered }
         }
     }
 }
@@ -241,20 +228,9 @@ async fn ask_with_tools(question: ToolQuestion<'_>, session: &ToolSession) -> Ju
     if let Err(why) = keep(&question.request_file, &request).await {
         return JudgeAnswer::failed(why, request);
     }
-    let asked = converse(
-        question.line,
-        question.endpoint,
-        &request,
-        Limits::REVIEWER,
-        session,
-    );
+    let asked = converse(question.line, question.endpoint, &request, Limits::REVIEWER, session);
     match asked.await {
-        Ok(Conversation {
-            reply,
-            spent,
-            by_schema,
-            ..
-        }) => match session.ledger.clone().seal(&spent).await {
+        Ok(Conversation { reply, spent, by_schema, .. }) => match session.ledger.clone().seal(&spent).await {
             Ok(tools) => {
                 let schema = request.schema.take().filter(|_| by_schema);
                 JudgeAnswer {
@@ -271,11 +247,7 @@ async fn ask_with_tools(question: ToolQuestion<'_>, session: &ToolSession) -> Ju
         Err(Broken { error, spent }) if spent.requests == 0 && error.tools_unsupported => {
             let answered = question.plainly().await;
             // If it refuses this as well, it is not about tools.
-            let warning = answered
-                .reply
-                .is_ok()
-                .then(|| session.goes_without(&error))
-                .flatten();
+            let warning = answered.reply.is_ok().then(|| session.goes_without(&error)).flatten();
             JudgeAnswer { warning, ..answered }
         }
         Err(broken) => broke_off(session, broken, request).await,
@@ -289,14 +261,8 @@ async fn broke_off(session: &ToolSession, broken: Broken, request: ModelRequest)
     }
     let usage = usage_until(&error, &spent);
     match session.ledger.clone().seal(&spent).await {
-        Ok(tools) => JudgeAnswer {
-            used: used(usage, tools),
-            ..JudgeAnswer::of(Err(error), request)
-        },
-        Err(why) => JudgeAnswer {
-            used: used(usage, unkept(&spent)),
-            ..JudgeAnswer::failed(why, request)
-        },
+        Ok(tools) => JudgeAnswer { used: used(usage, tools), ..JudgeAnswer::of(Err(error), request) },
+        Err(why) => JudgeAnswer { used: used(usage, unkept(&spent)), ..JudgeAnswer::failed(why, request) },
     }
 }
 
@@ -344,14 +310,7 @@ async fn keep(path: &Path, request: &ModelRequest) -> Result<(), WorkError> {
 
 impl JudgeAnswer {
     fn of(reply: Result<ModelReply, ModelError>, request: ModelRequest) -> Self {
-        Self {
-            reply,
-            request,
-            tools: None,
-            used: None,
-            warning: None,
-            saw: None,
-        }
+        Self { reply, request, tools: None, used: None, warning: None, saw: None }
     }
 
     fn failed(why: WorkError, request: ModelRequest) -> Self {

@@ -27,18 +27,10 @@ pub async fn scan(
 ) -> Result<JobEnd, WorkError> {
     let (plan, turn) = (order.commands.plan.clone(), order.turn);
     let task = turn.task;
-    let begins = matches!(
-        order.job,
-        Job::Scan {
-            then: AfterScan::Preflight,
-            ..
-        }
-    );
+    let begins = matches!(order.job, Job::Scan { then: AfterScan::Preflight, .. });
     let is_given = begins && plan.task(task).has_worktree() && !plan.task(task).commits();
     if is_given {
-        context
-            .accepted_folder(&order.commands, FolderUse::Task(task))
-            .await?;
+        context.accepted_folder(&order.commands, FolderUse::Task(task)).await?;
     }
     blocking(move || {
         is_given.then(|| context.protection.take_folder(task));
@@ -54,10 +46,7 @@ pub async fn scan(
 pub async fn artifacts(plan: Arc<Plan>, dependency: TaskId) -> Result<JobEnd, WorkError> {
     blocking(move || {
         let targets = plan.task(dependency).target_files.iter().map(AsRef::as_ref);
-        JobEnd::Seen {
-            files: evidence::scan(&plan.workspace_of(dependency), targets),
-            hollow: None,
-        }
+        JobEnd::Seen { files: evidence::scan(&plan.workspace_of(dependency), targets), hollow: None }
     })
     .await
 }
@@ -70,10 +59,7 @@ pub fn files_of(plan: &Plan, task: TaskId) -> Vec<FileFact> {
     let folder = plan.workspace_of(task);
     let mut files = evidence::scan(
         &folder,
-        task_plan
-            .named_files()
-            .chain(spoken_of.iter().map(String::as_str))
-            .chain(task_plan.screenshots()),
+        task_plan.named_files().chain(spoken_of.iter().map(String::as_str)).chain(task_plan.screenshots()),
     );
     note_stored(plan, &folder, &mut files);
     files

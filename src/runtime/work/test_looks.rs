@@ -44,25 +44,13 @@ pub async fn look(
             let (plan, task) = (&order.commands.plan, order.turn.task);
             let is_shared = !plan.task(task).commits();
             let worktrees = context.worktrees.of_looks(is_shared);
-            let sides = Sides {
-                base: base.into(),
-                work: work.into(),
-                folder: plan.root_of(task),
-                is_shared,
-            };
-            let at = LookAt {
-                context,
-                order,
-                sides,
-                worktrees,
-            };
+            let sides = Sides { base: base.into(), work: work.into(), folder: plan.root_of(task), is_shared };
+            let at = LookAt { context, order, sides, worktrees };
             at.make(look, &known).await
         }
     };
-    let looked = looked.unwrap_or_else(|why| Looked {
-        lost: Some(why.to_string().into()),
-        ..Looked::default()
-    });
+    let looked =
+        looked.unwrap_or_else(|why| Looked { lost: Some(why.to_string().into()), ..Looked::default() });
     Ok(JobEnd::Looked(Box::new(looked)))
 }
 
@@ -71,21 +59,9 @@ impl LookAt {
     async fn make(&self, look: Look, known: &BTreeSet<Digest>) -> Result<Looked, WorkError> {
         let (files, checks) = self.run(Some(look), None).await?;
         let red = checks.iter().filter(|seen| seen.before == BeforeWork::Red);
-        let open: BTreeSet<Digest> = red
-            .map(|seen| seen.key)
-            .filter(|key| !known.contains(key))
-            .collect();
-        let control = if open.is_empty() {
-            Vec::new()
-        } else {
-            self.run(None, Some(open)).await?.1
-        };
-        Ok(Looked {
-            files,
-            checks,
-            control,
-            lost: None,
-        })
+        let open: BTreeSet<Digest> = red.map(|seen| seen.key).filter(|key| !known.contains(key)).collect();
+        let control = if open.is_empty() { Vec::new() } else { self.run(None, Some(open)).await?.1 };
+        Ok(Looked { files, checks, control, lost: None })
     }
 
     /// Runs commands in a folder of its own, which is gone behind it: those of a look, or, on the work as it is, `only` some. The
@@ -98,23 +74,12 @@ impl LookAt {
         let (sides, folder) = (self.sides.clone(), name.clone());
         let laid = blocking(move || worktrees.lay_out((&plan, task), &folder, &sides, look));
         let commands = TaskCommands {
-            apart: Some(Apart {
-                folder: self.worktrees.place_of(&name),
-                objects: self.worktrees.objects(),
-            }),
+            apart: Some(Apart { folder: self.worktrees.place_of(&name), objects: self.worktrees.objects() }),
             ..self.order.commands.clone()
         };
-        let look = BaselineLook {
-            commands,
-            turn,
-            known: BTreeMap::new(),
-            elsewhere: Some((word, only)),
-        };
-        let set_up = (
-            name.clone(),
-            CommandOwner::Task(task),
-            SpoolName::Look(task, turn.attempt, CONTROL, 0),
-        );
+        let look = BaselineLook { commands, turn, known: BTreeMap::new(), elsewhere: Some((word, only)) };
+        let set_up =
+            (name.clone(), CommandOwner::Task(task), SpoolName::Look(task, turn.attempt, CONTROL, 0));
         let ran = async {
             let files = laid.await??;
             context.set_up(&look.commands, &self.worktrees, set_up).await?;

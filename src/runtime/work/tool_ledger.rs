@@ -50,11 +50,7 @@ pub fn unkept(spent: &ConversationUsage) -> ToolLedgerRef {
 
 impl ToolLedger {
     pub fn new(path: PathBuf, secrets: Arc<Secrets>) -> Arc<Self> {
-        Arc::new(Self {
-            path,
-            secrets,
-            kept: Mutex::default(),
-        })
+        Arc::new(Self { path, secrets, kept: Mutex::default() })
     }
 
     /// Takes a call on record, on a thread that may wait for the disk.
@@ -84,9 +80,7 @@ impl ToolLedger {
     ) {
         let ledger = Arc::clone(self);
         let written = blocking(move || write(&ledger, &mut ledger.kept()));
-        let written = written
-            .await
-            .unwrap_or_else(|_| Err(io::Error::other("the writing broke off")));
+        let written = written.await.unwrap_or_else(|_| Err(io::Error::other("the writing broke off")));
         if let Err(error) = written {
             self.kept().lost.get_or_insert(error.to_string());
         }

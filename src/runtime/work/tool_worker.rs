@@ -127,12 +127,7 @@ impl ToolTurn<'_> {
     }
 
     async fn ended(&self, context: ToolContext, conversation: Conversation, begin: Timestamp) -> Fact {
-        let Conversation {
-            reply,
-            spent,
-            used_up,
-            ..
-        } = conversation;
+        let Conversation { reply, spent, used_up, .. } = conversation;
         let said = context.done().clone();
         let usage = usage_of(&reply);
         let text = said.result.as_ref().unwrap_or(&reply.text);
@@ -146,10 +141,7 @@ impl ToolTurn<'_> {
             Exit::failed(FailureClass::Unknown, CUT_SHORT)
         } else if text.trim().is_empty() && did_nothing {
             // Saying nothing and doing nothing is not doing the work, whatever the provider's status was.
-            Exit::failed(
-                FailureClass::Unknown,
-                "the model said nothing and used no tool".to_owned(),
-            )
+            Exit::failed(FailureClass::Unknown, "the model said nothing and used no tool".to_owned())
         } else {
             Exit::default()
         };
@@ -157,10 +149,7 @@ impl ToolTurn<'_> {
         {
             Ok(output) => output,
             Err(why) => {
-                let end = TurnEnd {
-                    usage,
-                    ..TurnEnd::failed(self.turn, FailureClass::Unknown, why)
-                };
+                let end = TurnEnd { usage, ..TurnEnd::failed(self.turn, FailureClass::Unknown, why) };
                 return self.end(context, end, &spent, begin).await;
             }
         };
@@ -238,22 +227,14 @@ impl ToolTurn<'_> {
         };
         let failed_tools: Vec<FailedTool> = lost.into_iter().map(|(_, failed)| failed).collect();
         let end = match context.ledger.clone().seal(spent).await {
-            Ok(tools) => TurnEnd {
-                tools: Some(Box::new(tools)),
-                tool_calls: Some(calls),
-                ..end
-            },
+            Ok(tools) => TurnEnd { tools: Some(Box::new(tools)), tool_calls: Some(calls), ..end },
             Err(why) => TurnEnd {
                 usage: end.usage,
                 tools: Some(Box::new(unkept(spent))),
                 ..TurnEnd::failed(self.turn, FailureClass::Unknown, why)
             },
         };
-        Fact::TurnEnded(Box::new(TurnEnd {
-            failed_tools,
-            duration: Timestamp::now().since(begin),
-            ..end
-        }))
+        Fact::TurnEnded(Box::new(TurnEnd { failed_tools, duration: Timestamp::now().since(begin), ..end }))
     }
 }
 
@@ -280,9 +261,7 @@ fn toolbox(
     let looks = tools.offers(ToolKind::Read).then_some(FOR_REVIEWERS);
     kinds.extend(looks.into_iter().flatten());
     kinds.extend(tools.offers(ToolKind::Write).then_some(Tool::Write));
-    let refuses = plan
-        .middleware(turn.task)
-        .has(AgentMiddleware::SecurityInterceptor);
+    let refuses = plan.middleware(turn.task).has(AgentMiddleware::SecurityInterceptor);
     let guarded = Guarded::of(&protected_scopes(plan, turn.task))?;
     let by_default = protection.guards(plan, turn.task);
     let confined = Confined::open(cwd).map_err(WorkError::file("look into", cwd))?;

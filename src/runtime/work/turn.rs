@@ -48,9 +48,7 @@ pub async fn turn(context: WorkContext, order: TurnOrder, worker: Worker) -> Res
                 let folder = commands.file(&SpoolName::Drop(turn));
                 crate::locked(&looks.messages).add_folder(&folder)?;
                 let id = new_id();
-                let session = session
-                    .as_deref()
-                    .map_or(TurnSession::New(&id), TurnSession::Resumed);
+                let session = session.as_deref().map_or(TurnSession::New(&id), TurnSession::Resumed);
                 let job = commands.job(CommandWork::Turn(turn, &agent, session, allowed.as_deref()))?;
                 #[cfg(any(feature = "temporal", test))]
                 let job = carried::begun(&looks, (turn, &commands), job)?;
@@ -125,12 +123,8 @@ async fn stood_for(
         let Some(job) = next else {
             break;
         };
-        (ended, said) = watched(
-            context,
-            order,
-            context.commands.unread(CommandOwner::Turn(order.turn), job),
-        )
-        .await?;
+        (ended, said) =
+            watched(context, order, context.commands.unread(CommandOwner::Turn(order.turn), job)).await?;
     }
     Ok((ended, said))
 }

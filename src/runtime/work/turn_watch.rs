@@ -62,12 +62,7 @@ pub async fn watched<T>(
 fn look_for_silence(context: &WorkContext, order: &TurnOrder, known: &mut Option<Silence>) {
     let now = Instant::now();
     let signs = [last_sign(order), last_word(context, order)];
-    let silence = known.get_or_insert(Silence {
-        since: now,
-        signs,
-        warned: false,
-        killed: false,
-    });
+    let silence = known.get_or_insert(Silence { since: now, signs, warned: false, killed: false });
     if signs != silence.signs {
         (silence.since, silence.signs) = (now, signs);
     }
@@ -89,12 +84,8 @@ fn look_for_silence(context: &WorkContext, order: &TurnOrder, known: &mut Option
 
 fn last_sign(order: &TurnOrder) -> Option<SystemTime> {
     let turn = order.turn;
-    let names = [
-        SpoolName::Out(turn),
-        SpoolName::Err(turn),
-        SpoolName::Drop(turn),
-        SpoolName::TurnTools(turn),
-    ];
+    let names =
+        [SpoolName::Out(turn), SpoolName::Err(turn), SpoolName::Drop(turn), SpoolName::TurnTools(turn)];
     let written = |name| {
         let found = std::fs::symlink_metadata(order.commands.file(&name)).ok()?;
         found.modified().ok()
@@ -108,8 +99,5 @@ fn last_word(context: &WorkContext, order: &TurnOrder) -> Option<SystemTime> {
     let outputs = processes
         .iter()
         .flat_map(|process| [1, 2].map(|descriptor| supervisor::open_output(process, descriptor)));
-    outputs
-        .flatten()
-        .filter_map(|output| output.metadata().ok()?.modified().ok())
-        .max()
+    outputs.flatten().filter_map(|output| output.metadata().ok()?.modified().ok()).max()
 }

@@ -20,10 +20,7 @@ const REMEMBERED: usize = 256;
 /// Excerpts by the digest of the output that they are of: the record vouches for them, whatever became of the file. Beside them what
 /// was read for turns whose prompts are still to be written.
 #[derive(Debug, Clone, Default)]
-pub struct Remembered(
-    Arc<Mutex<HashMap<Digest, TextExcerpt>>>,
-    Arc<Mutex<HashMap<TurnId, UpstreamOutputs>>>,
-);
+pub struct Remembered(Arc<Mutex<HashMap<Digest, TextExcerpt>>>, Arc<Mutex<HashMap<TurnId, UpstreamOutputs>>>);
 
 impl Remembered {
     /// Reads for the prompt of a turn what others said. Blocks.
@@ -47,9 +44,7 @@ impl Remembered {
         let read = crate::locked(&self.1).remove(&turn);
         let known = || {
             let known = quoted.iter();
-            known
-                .map(|(turn, output)| Some((*turn, Ok(self.known(output)?))))
-                .collect()
+            known.map(|(turn, output)| Some((*turn, Ok(self.known(output)?)))).collect()
         };
         read.or_else(known)
     }

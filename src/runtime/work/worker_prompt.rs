@@ -62,18 +62,12 @@ impl PromptOrder<'_> {
         }
         let shown = self.upstream.iter().take(UPSTREAM_QUOTED);
         let tasks = shown.filter(|(id, task)| self.plan.route(*id).is_none() && !task.not_taken);
-        tasks
-            .map(|(id, task)| (task.turn(*id), task.output.clone()))
-            .collect()
+        tasks.map(|(id, task)| (task.turn(*id), task.output.clone())).collect()
     }
 
     /// The part of a prompt for an agent that may have acted already and that a person lets act again.
     fn acted(&self) -> &'static str {
-        if self.plan.task(self.id).side_effects && self.task.consent.acted {
-            DO_NOT_REPEAT
-        } else {
-            ""
-        }
+        if self.plan.task(self.id).side_effects && self.task.consent.acted { DO_NOT_REPEAT } else { "" }
     }
 }
 
@@ -96,11 +90,7 @@ pub fn write(
     let (prompt, cues) = middleware::before(order.plan, turn.task, prompt);
     let path = context.folder.spool_file(&SpoolName::Prompt(turn));
     spool::write(&path, prompt.as_bytes())?;
-    Ok(Prompt {
-        turn,
-        digest: Some(Digest::of(prompt.as_bytes())),
-        cues,
-    })
+    Ok(Prompt { turn, digest: Some(Digest::of(prompt.as_bytes())), cues })
 }
 
 /// The prompt of a task's next turn. `said` is what the turns of [`PromptOrder::quoted`] said; those that cannot be shown are
@@ -181,11 +171,7 @@ fn of_task(of: &PromptOrder<'_>) -> String {
     }
     if !plan.target_files.is_empty() {
         let files: Vec<&str> = plan.target_files.iter().map(AsRef::as_ref).collect();
-        append!(
-            prompt,
-            "\nFiles that must exist and have content when you are done: {}\n",
-            files.join(", ")
-        );
+        append!(prompt, "\nFiles that must exist and have content when you are done: {}\n", files.join(", "));
     }
     let protected = of.plan.rules.protect.iter().chain(plan.protect.iter());
     let protected: Vec<&str> = protected.map(AsRef::as_ref).collect();
@@ -196,11 +182,7 @@ fn of_task(of: &PromptOrder<'_>) -> String {
             protected.join(", ")
         );
     }
-    let is_own = |path: &&str| {
-        plan.target_files
-            .iter()
-            .any(|own| Path::new(path).ends_with(&**own))
-    };
+    let is_own = |path: &&str| plan.target_files.iter().any(|own| Path::new(path).ends_with(&**own));
     let judging = of.judging.iter().flat_map(|known| &known.files);
     let judging = judging.map(|(path, _)| path.as_str());
     let hidden = of.plan.rules.hidden.iter().flat_map(|hidden| &hidden.files);
@@ -225,18 +207,11 @@ fn criteria(prompt: &mut String, plan: &Plan, id: TaskId) {
         return;
     }
     let mut told = String::new();
-    list(
-        &mut told,
-        "It is accepted by",
-        task.acceptance.iter().map(|criterion| criterion.to_string()),
-    );
+    list(&mut told, "It is accepted by", task.acceptance.iter().map(|criterion| criterion.to_string()));
     list(
         &mut told,
         "These checks must pass",
-        task.checks()
-            .iter()
-            .filter(|check| !check.is_hidden())
-            .map(check_words),
+        task.checks().iter().filter(|check| !check.is_hidden()).map(check_words),
     );
     let finish = task.finish().map_or(&[][..], |finish| &finish.commands);
     let finish = finish.iter().map(|command| match &command.shows {
@@ -281,30 +256,16 @@ fn check_words(check: &Check) -> String {
             Some(folder) => format!("in {folder}: {}", exits_0(command)),
             None => exits_0(command),
         },
-        Check::FileExists {
-            paths,
-            min_bytes,
-            contains,
-            ..
-        } => {
+        Check::FileExists { paths, min_bytes, contains, .. } => {
             let least =
                 min_bytes.map_or_else(String::new, |bytes| format!(", each of {bytes} bytes or more"));
-            let text = contains
-                .as_ref()
-                .map_or_else(String::new, |text| format!(", each with the text `{text}`"));
+            let text =
+                contains.as_ref().map_or_else(String::new, |text| format!(", each with the text `{text}`"));
             format!("these files exist: {}{least}{text}", paths.join(", "))
         }
-        Check::Metric {
-            name,
-            command,
-            min,
-            max,
-            ..
-        } => {
+        Check::Metric { name, command, min, max, .. } => {
             let bound = |word: &str, bound: &Option<Decimal>| {
-                bound
-                    .as_ref()
-                    .map_or_else(String::new, |number| format!(", {word} {number}"))
+                bound.as_ref().map_or_else(String::new, |number| format!(", {word} {number}"))
             };
             let (least, most) = (bound("at least", min), bound("at most", max));
             format!("{name}: the number that `{}` prints{least}{most}", command.trim())
@@ -445,9 +406,7 @@ fn upstream(prompt: &mut String, of: &PromptOrder<'_>, said: &UpstreamOutputs, w
             continue;
         }
         let said = said.get(&done.turn(*dependency));
-        match said.map_or(Err("it was not read"), |said| {
-            said.as_ref().map_err(String::as_str)
-        }) {
+        match said.map_or(Err("it was not read"), |said| said.as_ref().map_err(String::as_str)) {
             Ok(text) if text.is_blank() => prompt.push_str("(no output)\n"),
             Ok(text) => prompt.push_str(&fence_excerpt("output of an earlier task", text, UPSTREAM_CHARS)),
             Err(error) => {
@@ -472,9 +431,7 @@ fn verdict_of(prompt: &mut String, plan: &Plan, (id, node): (TaskId, &TaskState)
     let points = node.attempt.points;
     let score = points.map_or_else(String::new, |points| format!(", {points} of 100 points"));
     append_line!(prompt, "What it judged {verdict}{score}: {}.", judged.join(", "));
-    if node
-        .edge()
-        .is_some_and(|edge| edge == Edge::Fail && !route.fail_goes_back)
+    if node.edge().is_some_and(|edge| edge == Edge::Fail && !route.fail_goes_back)
         && let Some(found) = node.feedback.last()
     {
         findings(prompt, plan, &found.findings);
@@ -546,9 +503,7 @@ fn missing(prompt: &mut String, of: &PromptOrder<'_>) {
 }
 
 fn describe(prompt: &mut String, plan: &Plan, feedback: &Feedback) {
-    let score = feedback
-        .points
-        .map_or_else(String::new, |points| format!(", {points} of 100 points"));
+    let score = feedback.points.map_or_else(String::new, |points| format!(", {points} of 100 points"));
     let what = match feedback.cause {
         Some(Cause::Unparsed) => "no score could be read from the review".to_owned(),
         _ if feedback.stage == Stage::Audit => "it was accepted, and does not stand any more".to_owned(),
@@ -560,12 +515,7 @@ fn describe(prompt: &mut String, plan: &Plan, feedback: &Feedback) {
     append!(prompt, "\nAttempt {}: {what}\n", feedback.attempt);
     for dimension in &feedback.dimensions {
         let score = dimension.points.score().round_dp(2).normalize();
-        append_line!(
-            prompt,
-            "- {}: {score} of 5. {}",
-            dimension.dimension,
-            dimension.reasoning.trim()
-        );
+        append_line!(prompt, "- {}: {score} of 5. {}", dimension.dimension, dimension.reasoning.trim());
     }
     findings(prompt, plan, &feedback.findings);
 }
@@ -577,12 +527,7 @@ fn findings(prompt: &mut String, plan: &Plan, findings: &[Finding]) {
         !hidden.any(|(command, _)| finding.description.contains(command))
     };
     for finding in findings.iter().filter(is_told) {
-        append_line!(
-            prompt,
-            "- [{}] {}",
-            finding.severity.as_str(),
-            finding.description.trim()
-        );
+        append_line!(prompt, "- [{}] {}", finding.severity.as_str(), finding.description.trim());
         if let Some(evidence) = &finding.evidence {
             prompt.push_str(&fence("what the reviewer wrote", evidence, EVIDENCE_CHARS));
         }

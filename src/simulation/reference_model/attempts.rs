@@ -32,19 +32,12 @@ impl ReferenceModel {
         let plan = &state.plan;
         for hold in plan.barriers_before.of(task) {
             let (_, stage) = self.holds[hold.index()];
-            assert_eq!(
-                stage,
-                Standing::Passed,
-                "{task:?} starts before {hold:?} is passed"
-            );
+            assert_eq!(stage, Standing::Passed, "{task:?} starts before {hold:?} is passed");
         }
         for approval in &plan.task(task).approvals {
             let given = &self.tasks[task.index()].agreed;
             let gate = approval.gate.as_deref().map(str::to_owned);
-            assert!(
-                given.contains(&gate),
-                "{task:?} starts without agreement to {gate:?}"
-            );
+            assert!(given.contains(&gate), "{task:?} starts without agreement to {gate:?}");
         }
         assert_eq!(plan.task(task).part, Part::Selected, "{task:?} was left out");
     }
@@ -60,19 +53,13 @@ impl ReferenceModel {
                 continue;
             }
             let task = TaskId::from_index(index);
-            assert!(
-                holders.len() <= plan.rules.concurrency as usize,
-                "{task:?} has no slot"
-            );
+            assert!(holders.len() <= plan.rules.concurrency as usize, "{task:?} has no slot");
             let alone = holders.iter().any(|(plan, _)| plan.exclusive);
             assert!(!alone || holders.len() == 1, "{task:?} is not alone");
             let agent = plan.task(task).agent;
             let busy = holders.iter().filter(|(plan, _)| plan.agent == agent).count();
             let limit = plan.agent(agent).spec.max_concurrent;
-            assert!(
-                limit.is_none_or(|limit| busy <= limit as usize),
-                "{task:?}: its agent is busy"
-            );
+            assert!(limit.is_none_or(|limit| busy <= limit as usize), "{task:?}: its agent is busy");
         }
     }
 
@@ -88,11 +75,7 @@ impl ReferenceModel {
             seen.finished && !seen.agent_failed && !seen.tampered,
             "done without work: {task:?} {seen:?}"
         );
-        assert_eq!(
-            (seen.merging, seen.landed),
-            (plan.commits(), plan.commits()),
-            "{task:?} {seen:?}"
-        );
+        assert_eq!((seen.merging, seen.landed), (plan.commits(), plan.commits()), "{task:?} {seen:?}");
         if !plan.target_files.is_empty() {
             assert!(seen.has_file(), "done without its files: {task:?} {seen:?}");
         }
@@ -104,11 +87,7 @@ impl ReferenceModel {
         }
         assert_ne!(flag, Some(QualityFlag::BelowThreshold), "{task:?} {seen:?}");
         let checks = plan.checks().len();
-        let passed = seen
-            .checks
-            .values()
-            .filter(|result| **result == Some(true))
-            .count();
+        let passed = seen.checks.values().filter(|result| **result == Some(true)).count();
         let by_person = matches!(seen.judge, Some((Verdict::Pass, true)));
         assert!(passed == checks, "done without its checks: {task:?} {seen:?}");
         let graded = matches!(seen.verification, Some((Verdict::Pass, _)));
@@ -138,10 +117,7 @@ impl ReferenceModel {
         let partly = |way: &Way| matches!(way, Way::Artifacts | Way::Partial);
         if plan.finish().is_some() {
             let unmet = seen.gate_met != Some(true);
-            assert!(
-                seen.gate_met.is_some(),
-                "done without its gate: {task:?} {seen:?}"
-            );
+            assert!(seen.gate_met.is_some(), "done without its gate: {task:?} {seen:?}");
             assert_eq!(unmet, seen.gate.contains(&false), "{task:?} {seen:?}");
         }
         if seen.unverified() {
@@ -193,11 +169,7 @@ impl ReferenceModel {
             }
             Expected::Nobody => {
                 // Reviewers who were asked before the reviews were switched off have spoken all the same.
-                let expected = if by_word || judged {
-                    seen.good()
-                } else {
-                    QualityFlag::Unreviewed
-                };
+                let expected = if by_word || judged { seen.good() } else { QualityFlag::Unreviewed };
                 assert_eq!(flag, Some(expected), "{task:?} {seen:?}");
             }
         }
@@ -229,10 +201,7 @@ impl ReferenceModel {
             || by_stage;
         if checks.is_empty() {
             Proof::NoCheck
-        } else if checks
-            .iter()
-            .any(|item| said(item) == (BeforeWork::Red, false) && passes(item))
-        {
+        } else if checks.iter().any(|item| said(item) == (BeforeWork::Red, false) && passes(item)) {
             Proof::Red
         } else if judged {
             Proof::Judged
@@ -268,10 +237,7 @@ impl ReferenceModel {
             || seen.retries > limits.max_retries;
         let has_files = !plan.target_files.is_empty() || plan.screenshots().next().is_some();
         let may_stall = has_files && seen.attempt > 1;
-        assert!(
-            at_cap || used || may_stall,
-            "given up too early: {task:?} {seen:?} {limits:?}"
-        );
+        assert!(at_cap || used || may_stall, "given up too early: {task:?} {seen:?} {limits:?}");
     }
 
     pub(super) fn cap(&self, state: &State, task: TaskId) -> Option<u32> {
@@ -304,16 +270,10 @@ impl ReferenceModel {
         let seen = &mut self.tasks[task.index()];
         // An attempt that was planned and has not begun may become the first of a changed task.
         let unbegun = kind == AttemptKind::Execute && seen.turn == 0 && attempt == seen.attempt;
-        assert!(
-            unbegun || attempt == seen.attempt + 1,
-            "{task:?} {kind:?} {attempt} {seen:?}"
-        );
+        assert!(unbegun || attempt == seen.attempt + 1, "{task:?} {kind:?} {attempt} {seen:?}");
         assert!(!seen.in_flight, "{task:?} {seen:?}");
         let is_forgiven = kind == AttemptKind::Execute;
-        assert!(
-            is_forgiven || !seen.tampered,
-            "tried again by itself: {task:?} {seen:?}"
-        );
+        assert!(is_forgiven || !seen.tampered, "tried again by itself: {task:?} {seen:?}");
         // A score is of the attempt that was judged, never of the next one.
         seen.points = None;
         let is_granted = seen.is_granted(kind);
@@ -361,14 +321,8 @@ impl ReferenceModel {
     /// judges the work.
     pub(super) fn goes_on_with(&mut self, state: &State, task: TaskId, from: AgentId, to: AgentId) {
         let seen = &mut self.tasks[task.index()];
-        assert!(
-            !seen.in_flight && seen.status == Status::InProgress,
-            "{task:?} {seen:?}"
-        );
-        assert!(
-            seen.agent_failed || !seen.finished,
-            "it did not fail: {task:?} {seen:?}"
-        );
+        assert!(!seen.in_flight && seen.status == Status::InProgress, "{task:?} {seen:?}");
+        assert!(seen.agent_failed || !seen.finished, "it did not fail: {task:?} {seen:?}");
         assert!(!seen.tampered, "{task:?} {seen:?}");
         let (plan, work) = (&state.plan, state.plan.task(task));
         assert_eq!(work.agent, from, "{task:?}");
@@ -378,10 +332,7 @@ impl ReferenceModel {
         let judges = |id: TaskId| plan.task(id).judging_agents().any(|judge| judge == to);
         let nodes = plan.dependents.of(task).iter();
         let mut nodes = nodes.filter(|node| plan.route(**node).is_some());
-        assert!(
-            !judges(task) && !nodes.any(|node| judges(*node)),
-            "judges itself: {task:?} {to:?}"
-        );
+        assert!(!judges(task) && !nodes.any(|node| judges(*node)), "judges itself: {task:?} {to:?}");
         (seen.finished, seen.agent_failed) = (false, false);
     }
 
@@ -473,11 +424,7 @@ impl ReferenceModel {
             && let Some(source) = fixup_of
         {
             let clean = flag == Some(QualityFlag::Clean);
-            assert_eq!(
-                self.tasks[source.index()].superseded,
-                clean,
-                "{source:?} {task:?}"
-            );
+            assert_eq!(self.tasks[source.index()].superseded, clean, "{source:?} {task:?}");
         }
         if matches!(from, Status::Done | Status::Failed) {
             // One whose approver spoiled it has had no attempt that could begin anew.

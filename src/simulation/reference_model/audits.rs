@@ -125,11 +125,7 @@ impl ReferenceModel {
         assert_eq!(seen.status, Status::Review, "{task:?} {seen:?}");
         let passed = seen.checks.iter().filter(|(_, result)| **result == Some(true));
         let passed: BTreeSet<u32> = passed.map(|(check, _)| *check).collect();
-        assert_eq!(
-            checks.iter().copied().collect::<BTreeSet<_>>(),
-            passed,
-            "{task:?} {seen:?}"
-        );
+        assert_eq!(checks.iter().copied().collect::<BTreeSet<_>>(), passed, "{task:?} {seen:?}");
         let plan = state.plan.task(task);
         for file in files {
             let is_named = plan.target_files.iter().any(|target| **target == *file.path);
@@ -137,10 +133,7 @@ impl ReferenceModel {
         }
         let at = |check: &u32| (*check, seen.passed_at.get(check).copied().unwrap_or(0));
         seen.record = Some(Record {
-            files: files
-                .iter()
-                .map(|file| (file.path.clone(), file.clone()))
-                .collect(),
+            files: files.iter().map(|file| (file.path.clone(), file.clone())).collect(),
             checks: checks.iter().map(at).collect(),
             order: self.audits.orders,
         });
@@ -172,14 +165,8 @@ impl ReferenceModel {
 
     pub(super) fn audit_requested(&mut self, state: &State, number: u32) {
         assert!(!self.audits.out && !Self::never(state), "audit {number}");
-        assert!(
-            self.recorded(state).next().is_some(),
-            "audit {number} has nothing to look at"
-        );
-        assert!(
-            self.tasks.iter().all(|seen| !seen.in_flight),
-            "audit {number} while turns work"
-        );
+        assert!(self.recorded(state).next().is_some(), "audit {number} has nothing to look at");
+        assert!(self.tasks.iter().all(|seen| !seen.in_flight), "audit {number} while turns work");
         self.audits.out = true;
         self.audits.covers = self.audits.orders;
         self.audits.before = (self.audits.ended, self.audits.last.clone());
@@ -226,18 +213,11 @@ impl ReferenceModel {
                 }
             }
         }
-        let mut expected = Expected {
-            number: report.number,
-            ..Expected::default()
-        };
+        let mut expected = Expected { number: report.number, ..Expected::default() };
         let mut due_in_all = BTreeSet::new();
         for (id, record) in self.recorded(state).filter(|(_, record)| record.order <= covers) {
             let first = of(&evidence.looks, id);
-            let last = if evidence.behind.is_empty() {
-                first.clone()
-            } else {
-                of(&evidence.behind, id)
-            };
+            let last = if evidence.behind.is_empty() { first.clone() } else { of(&evidence.behind, id) };
             let gone = |seen: &BTreeMap<String, FileFact>| {
                 record.files.iter().any(|(path, file)| {
                     let size = seen[path].size;
@@ -252,20 +232,10 @@ impl ReferenceModel {
                 })
             };
             let acts = state.plan.task(id).side_effects;
-            let turned = self
-                .audits
-                .before
-                .1
-                .get(&Self::place(state, id))
-                .copied()
-                .unwrap_or(0);
+            let turned = self.audits.before.1.get(&Self::place(state, id)).copied().unwrap_or(0);
             let is_due = |passed: u64| always || !acts && (changed(&first) || turned > passed);
-            let due: BTreeSet<_> = record
-                .checks
-                .iter()
-                .filter(|(_, at)| is_due(**at))
-                .map(|(n, _)| *n)
-                .collect();
+            let due: BTreeSet<_> =
+                record.checks.iter().filter(|(_, at)| is_due(**at)).map(|(n, _)| *n).collect();
             let passed = |position: &u32| evidence.results[*position as usize].passed;
             let fails = evidence
                 .checks
@@ -301,19 +271,13 @@ impl ReferenceModel {
             Verdict::Pass => assert!(!report.findings.is_empty(), "{report:?}"),
             _ => panic!("{report:?}"),
         }
-        assert!(
-            self.audits.said.insert(report.task, report.verdict).is_none(),
-            "{report:?}"
-        );
+        assert!(self.audits.said.insert(report.task, report.verdict).is_none(), "{report:?}");
     }
 
     /// Accepted work does not stand: it is done once more, twice at most, and the third audit of a session is the last word.
     pub(super) fn regressed(&mut self, state: &State, task: TaskId, files: &[FileFact], nodes: &[TaskId]) {
         let seen = &mut self.tasks[task.index()];
-        assert!(
-            std::mem::take(&mut seen.regressed),
-            "nobody said so: {task:?} {seen:?}"
-        );
+        assert!(std::mem::take(&mut seen.regressed), "nobody said so: {task:?} {seen:?}");
         assert_eq!(seen.status, Status::Done, "{task:?} {seen:?}");
         let given_up = seen.regressions >= 2 || self.audits.of_session >= 3;
         seen.regressions += 1;
@@ -332,10 +296,7 @@ impl ReferenceModel {
             let is_node = state.plan.route(*node).is_some();
             let seen = &mut self.tasks[node.index()];
             assert!(is_node && seen.status == Status::Done, "{node:?} {seen:?}");
-            seen.reopened = Some(Reopened {
-                judges: true,
-                ..Reopened::default()
-            });
+            seen.reopened = Some(Reopened { judges: true, ..Reopened::default() });
         }
         self.fell(state, task);
         nodes.iter().for_each(|node| self.fell(state, *node));
@@ -375,10 +336,7 @@ impl ReferenceModel {
             for node in state.plan.dependents.of(*task) {
                 let is_done = self.tasks[node.index()].status == Status::Done;
                 let judges = state.plan.route(*node).is_some() && !state.task(*node).not_taken;
-                assert!(
-                    !judges || !is_done,
-                    "{node:?} has judged what is done again: {event:?}"
-                );
+                assert!(!judges || !is_done, "{node:?} has judged what is done again: {event:?}");
             }
         }
     }
@@ -411,10 +369,7 @@ impl ReferenceModel {
         for other in ids.filter(|other| *other != task && fell(*other) && works(*other)) {
             let common = Self::place(state, other) == Self::place(state, task)
                 && files(other).any(|file| files(task).any(|own| own == file));
-            assert!(
-                !common || is_built_on_it(other),
-                "{task:?} starts beside {other:?}"
-            );
+            assert!(!common || is_built_on_it(other), "{task:?} starts beside {other:?}");
         }
     }
 
@@ -475,12 +430,7 @@ impl ReferenceModel {
             let said = said.iter().filter(|(_, of)| **of == verdict);
             said.map(|(id, _)| *id).collect()
         };
-        if let Some(expected) = self
-            .audits
-            .expected
-            .take()
-            .filter(|expected| expected.number == number)
-        {
+        if let Some(expected) = self.audits.expected.take().filter(|expected| expected.number == number) {
             assert_eq!(with(Verdict::Fail), expected.regressed, "{event:?}");
             assert_eq!(with(Verdict::Skip), expected.unverified, "{event:?}");
         }
@@ -488,10 +438,7 @@ impl ReferenceModel {
         self.audits.due = changed || self.audits.orders > self.audits.covers;
         for id in checked {
             let record = self.tasks[id.index()].record.as_mut().expect("it is on record");
-            record
-                .checks
-                .values_mut()
-                .for_each(|passed| *passed = self.audits.before.0);
+            record.checks.values_mut().for_each(|passed| *passed = self.audits.before.0);
         }
         for (id, seen) in files {
             self.audits.orders += 1;
@@ -516,10 +463,7 @@ impl Seen {
             return false;
         };
         assert_eq!(kind, AttemptKind::Fix, "{open:?}");
-        assert!(
-            !std::mem::replace(&mut open.granted, true),
-            "a second attempt: {open:?}"
-        );
+        assert!(!std::mem::replace(&mut open.granted, true), "a second attempt: {open:?}");
         true
     }
 
@@ -527,10 +471,7 @@ impl Seen {
     pub(super) fn is_restored(&mut self, files: &[FileFact]) {
         if let Some(open) = &mut self.reopened {
             for file in files {
-                if file
-                    .size
-                    .is_some_and(|size| size > 0 || open.may_be_empty.contains(&file.path))
-                {
+                if file.size.is_some_and(|size| size > 0 || open.may_be_empty.contains(&file.path)) {
                     open.lost.remove(&file.path);
                 }
             }

@@ -31,11 +31,7 @@ impl ReferenceModel {
         };
         let is_set = |task| self.deadlines.contains(&(task, DeadlineStep::Set as u8));
         let ended = [DeadlineStep::Violated, DeadlineStep::Met];
-        let is_settled = |task| {
-            ended
-                .iter()
-                .any(|step| self.deadlines.contains(&(task, *step as u8)))
-        };
+        let is_settled = |task| ended.iter().any(|step| self.deadlines.contains(&(task, *step as u8)));
         for event in record {
             match event {
                 Event::Deadline(said) => {
@@ -49,9 +45,7 @@ impl ReferenceModel {
                         (None, _) => None,
                     };
                     assert_eq!(due, Some(said.due), "{said:?}");
-                    let part = said
-                        .task
-                        .map_or(Part::Selected, |task| state.plan.task(task).part);
+                    let part = said.task.map_or(Part::Selected, |task| state.plan.task(task).part);
                     assert_eq!(part, Part::Selected, "{said:?}");
                 }
                 Event::Turn(turn, TurnEvent::Started(_)) => {
@@ -68,21 +62,11 @@ impl ReferenceModel {
                 }
                 Event::Task(
                     task,
-                    TaskEvent::Transition {
-                        to: Status::Failed,
-                        mode: Some(FailureMode::Deadline),
-                        ..
-                    },
+                    TaskEvent::Transition { to: Status::Failed, mode: Some(FailureMode::Deadline), .. },
                 ) => {
-                    assert!(
-                        state.plan.rules.sla.fails && (passes(Some(*task)) || passes(None)),
-                        "{event:?}"
-                    );
+                    assert!(state.plan.rules.sla.fails && (passes(Some(*task)) || passes(None)), "{event:?}");
                 }
-                Event::Run(RunEvent::Finished {
-                    outcome: OutcomeClass::Ok,
-                    ..
-                }) => {
+                Event::Run(RunEvent::Finished { outcome: OutcomeClass::Ok, .. }) => {
                     assert!(
                         state.plan.rules.deadline.is_none() || !is_set(None) || is_settled(None),
                         "{event:?}"
@@ -93,10 +77,7 @@ impl ReferenceModel {
         }
         // Done too late is done all the same; whatever else passed its moment does not go on.
         let open = |id: TaskId| !matches!(self.tasks[id.index()].status, Status::Done | Status::Failed);
-        let over = state
-            .plan
-            .selected_ids()
-            .filter(|id| passes(Some(*id)) || passes(None));
+        let over = state.plan.selected_ids().filter(|id| passes(Some(*id)) || passes(None));
         for id in over.filter(|_| state.plan.rules.sla.fails) {
             assert!(!open(id), "{id:?} goes on: {record:?}");
         }

@@ -36,10 +36,7 @@ impl ReferenceModel {
         }
         for task in change.removed.iter().chain(&change.changed) {
             let seen = &self.tasks[task.index()];
-            assert!(
-                seen.status == Status::Pending && !seen.in_flight,
-                "{task:?} {seen:?}"
-            );
+            assert!(seen.status == Status::Pending && !seen.in_flight, "{task:?} {seen:?}");
         }
         for task in &change.removed {
             if let Some(source) = self.tasks[task.index()].fixup_of.take() {
@@ -107,18 +104,12 @@ impl ReferenceModel {
         let mut has_ended = false;
         for wave in (0..state.plan.task(task).wave).rev() {
             let of_wave = |id: &TaskId| state.plan.task(*id).wave == wave && !state.task(*id).not_taken;
-            let tasks: Vec<&Seen> = state
-                .plan
-                .selected_ids()
-                .filter(of_wave)
-                .map(|id| &self.tasks[id.index()])
-                .collect();
+            let tasks: Vec<&Seen> =
+                state.plan.selected_ids().filter(of_wave).map(|id| &self.tasks[id.index()]).collect();
             if tasks.iter().all(|seen| seen.attempt == 0) {
                 continue;
             }
-            let is_over = tasks
-                .iter()
-                .all(|seen| matches!(seen.status, Status::Done | Status::Failed));
+            let is_over = tasks.iter().all(|seen| matches!(seen.status, Status::Done | Status::Failed));
             if tasks.iter().any(|seen| seen.status == Status::Done) || (has_ended && !is_over) {
                 break;
             }
@@ -137,11 +128,7 @@ impl ReferenceModel {
 
     /// The orchestrator is asked for another way: where it leads anywhere.
     pub(super) fn may_ask_for_another_way(&self, state: &State, task: TaskId) {
-        let is_watched = state
-            .plan
-            .rules
-            .coordination
-            .has(CoordinationMiddleware::ProgressLedger);
+        let is_watched = state.plan.rules.coordination.has(CoordinationMiddleware::ProgressLedger);
         assert!(!is_watched || self.waves_in_vain(state, task) < 3, "{task:?}");
     }
 
@@ -156,10 +143,7 @@ impl ReferenceModel {
         let source = addition.source.expect("somebody hands it down");
         let most = state.plan.rules.settings.max_delegations as usize;
         assert!(addition.tasks.len() <= most, "{addition:?}");
-        assert!(
-            addition.tasks.iter().all(|added| added.needs.contains(&source)),
-            "{addition:?}"
-        );
+        assert!(addition.tasks.iter().all(|added| added.needs.contains(&source)), "{addition:?}");
         for added in &addition.tasks {
             let seen = &self.tasks[added.id.index()];
             assert_eq!(seen.status, Status::Pending, "made twice: {added:?}");
@@ -178,18 +162,11 @@ impl ReferenceModel {
         let (Some(source), [fixup]) = (addition.source, addition.tasks.as_slice()) else {
             panic!("{addition:?}");
         };
-        let policy = state
-            .plan
-            .task(source)
-            .on_exhausted
-            .or(state.plan.rules.on_exhausted);
+        let policy = state.plan.task(source).on_exhausted.or(state.plan.rules.on_exhausted);
         assert_eq!(policy, Some(OnExhausted::Fixup), "{addition:?}");
         let seen = self.tasks[source.index()].clone();
         assert_eq!(seen.status, Status::Review, "{addition:?} {seen:?}");
-        assert!(
-            seen.fixup.is_none() && seen.fixup_of.is_none(),
-            "{addition:?} {seen:?}"
-        );
+        assert!(seen.fixup.is_none() && seen.fixup_of.is_none(), "{addition:?} {seen:?}");
         assert!(fixup.needs.iter().all(|on| self.is_there(*on)), "{addition:?}");
         self.tasks[source.index()].fixup = Some(fixup.id);
         let mending = &mut self.tasks[fixup.id.index()];

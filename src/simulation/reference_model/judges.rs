@@ -31,10 +31,7 @@ pub fn expected(state: &State, id: TaskId) -> Expected {
         || task.delegated_by.is_none() && finish.any(|command| command.shows != Requirement::Compilation)
         || task.verification().is_some()
         || task.own_stages().next().is_some();
-    let able: Vec<AgentId> = reviewers(plan, id, named(plan, id))
-        .iter()
-        .map(|able| able.agent)
-        .collect();
+    let able: Vec<AgentId> = reviewers(plan, id, named(plan, id)).iter().map(|able| able.agent).collect();
     let is_wanted = match task.review {
         Review::None => false,
         Review::Required => true,
@@ -45,9 +42,7 @@ pub fn expected(state: &State, id: TaskId) -> Expected {
     }
     match task.panel() {
         Some(_) => Expected::Panel {
-            people: able
-                .iter()
-                .any(|agent| plan.agent(*agent).spec.adapter == Adapter::Human),
+            people: able.iter().any(|agent| plan.agent(*agent).spec.adapter == Adapter::Human),
         },
         None if is_wanted => Expected::Evaluation,
         None if is_checked => Expected::ChecksOnly,

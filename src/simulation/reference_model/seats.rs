@@ -10,25 +10,14 @@ impl ReferenceModel {
     pub(super) fn seat_requested(&mut self, state: &State, id: AskId, seat: SeatPlace) {
         let task = id.task;
         let is_panel = matches!(expected(state, task), Expected::Panel { .. });
-        let most = if is_panel {
-            state.plan.rules.settings.max_assessment_retries + 1
-        } else {
-            1
-        };
+        let most = if is_panel { state.plan.rules.settings.max_assessment_retries + 1 } else { 1 };
         let is_open = self.is_open(state, task);
         let seen = &mut self.tasks[task.index()];
         seen.asked_last = Asked::Judges;
         let most = most + u32::from(seen.repeated.contains(&Asked::Judges));
         let is_first = id.attempt_try == 1 && seen.rounds == 0 && seat.round != seen.round;
-        assert!(
-            !is_open || !is_first,
-            "judged though the breaker is open: {task:?}"
-        );
-        assert_eq!(
-            (seen.status, seen.attempt),
-            (Status::Review, seat.attempt),
-            "{seat:?}"
-        );
+        assert!(!is_open || !is_first, "judged though the breaker is open: {task:?}");
+        assert_eq!((seen.status, seen.attempt), (Status::Review, seat.attempt), "{seat:?}");
         if seat.round != seen.round {
             assert_eq!(seat.round, seen.round + 1, "{task:?} {seat:?}");
             seen.round = seat.round;
@@ -39,10 +28,7 @@ impl ReferenceModel {
         let place = seen.seats.entry(seat.seat).or_default();
         assert!(!place.open, "{task:?} {seat:?} is asked twice");
         assert_eq!(id.attempt_try, place.tries + 1, "{task:?} {seat:?}");
-        assert!(
-            id.attempt_try <= 5 + place.windows,
-            "one reprompt, three request retries: {seat:?}"
-        );
+        assert!(id.attempt_try <= 5 + place.windows, "one reprompt, three request retries: {seat:?}");
         // A fixup is held to what was found about the task that it stands for.
         let has_points = seat.attempt > 1 || state.plan.mended_by(task).is_some();
         let said = place.result.take();
@@ -62,10 +48,7 @@ impl ReferenceModel {
             first: said.filter(|_| answered.is_some()).or(place.first.take()),
             result: None,
         };
-        assert_eq!(
-            seen.waits, None,
-            "{task:?} {seat:?} is asked before the limit resets"
-        );
+        assert_eq!(seen.waits, None, "{task:?} {seat:?} is asked before the limit resets");
     }
 
     pub(super) fn seat_ended(&mut self, id: AskId, seat: SeatPlace) -> &mut SeenSeat {
@@ -95,15 +78,9 @@ impl ReferenceModel {
 impl ReferenceModel {
     pub(super) fn stages(&mut self, state: &State, event: &Event) {
         match event {
-            Event::Ask(
-                id,
-                AskEvent::Requested {
-                    purpose,
-                    agent,
-                    strict,
-                    ..
-                },
-            ) if purpose.seat().is_none() => {
+            Event::Ask(id, AskEvent::Requested { purpose, agent, strict, .. })
+                if purpose.seat().is_none() =>
+            {
                 let Some((key, round)) = purpose.asked_by() else {
                     return;
                 };
@@ -119,10 +96,7 @@ impl ReferenceModel {
                 self.stage_opened(state, id.task, (key, round), strict.is_some());
             }
             Event::Work(task, WorkEvent::Requested(Job::Grade(round))) => {
-                assert!(
-                    *round <= state.plan.rules.settings.max_assessment_retries + 1,
-                    "{event:?}"
-                );
+                assert!(*round <= state.plan.rules.settings.max_assessment_retries + 1, "{event:?}");
                 self.stage_opened(state, *task, (StageKey::VERIFICATION, *round), false);
             }
             Event::Work(task, WorkEvent::Requested(Job::Stage(key, round))) => {
@@ -143,11 +117,7 @@ impl ReferenceModel {
         let has_points = seen.attempt > 1 || state.plan.mended_by(task).is_some();
         let for_answers = strict && has_points && seen.step == Some((key, round - 1));
         let open = seen.step.filter(|_| !for_answers);
-        assert_eq!(
-            (seen.status, open),
-            (Status::Review, None),
-            "{task:?} {key:?} {round}"
-        );
+        assert_eq!((seen.status, open), (Status::Review, None), "{task:?} {key:?} {round}");
         seen.asked_last = Asked::Step(key);
         // Without a strict question a further round is one about other files.
         let is_repeated = seen.repeated.contains(&Asked::Step(key));
@@ -171,14 +141,7 @@ impl ReferenceModel {
 impl ReferenceModel {
     pub(super) fn limits(&mut self, event: &Event) {
         match event {
-            Event::Ask(
-                id,
-                AskEvent::Failed {
-                    purpose,
-                    until: Some(_),
-                    ..
-                },
-            ) => {
+            Event::Ask(id, AskEvent::Failed { purpose, until: Some(_), .. }) => {
                 self.tasks[id.task.index()].limited.insert(id.number, *purpose);
             }
             Event::Ask(id, AskEvent::Requested { .. } | AskEvent::Failed { .. }) => {
@@ -188,12 +151,7 @@ impl ReferenceModel {
                 self.tasks[task.index()]
                     .waits_only_for(|purpose| !matches!(purpose, Purpose::Approve { .. }));
             }
-            Event::Task(
-                task,
-                TaskEvent::Deferred {
-                    until: Some(deferral),
-                },
-            ) if deferral.stage.is_some() => {
+            Event::Task(task, TaskEvent::Deferred { until: Some(deferral) }) if deferral.stage.is_some() => {
                 self.tasks[task.index()].limited.clear();
             }
             _ => {}

@@ -61,20 +61,13 @@ impl ReferenceModel {
                 let task_plan = state.plan.task(report.task);
                 let is_it = |step: &StageKey| {
                     step.stage() == report.stage
-                        && report
-                            .name
-                            .as_deref()
-                            .is_none_or(|name| name == task_plan.step_name(*step))
+                        && report.name.as_deref().is_none_or(|name| name == task_plan.step_name(*step))
                 };
                 let step = task_plan.steps().find(is_it).expect("the mission has it");
                 seen.step = None;
                 seen.steps.insert(step, (report.verdict, by_person));
-                let says = |words: &str| {
-                    report
-                        .findings
-                        .iter()
-                        .any(|found| found.description.contains(words))
-                };
+                let says =
+                    |words: &str| report.findings.iter().any(|found| found.description.contains(words));
                 let withdrawn = report.verdict == Verdict::Skip && says("switched off");
                 let vouched = report.verdict == Verdict::Pass && by_person;
                 seen.withdrawn |= withdrawn;
@@ -103,10 +96,8 @@ impl ReferenceModel {
                 seen.indeterminate = report.cause == Some(Cause::Unparsed);
             }
             Verdict::Refer => {
-                seen.indeterminate = matches!(
-                    report.cause,
-                    Some(Cause::GateError | Cause::NoReviewer | Cause::Unstable)
-                );
+                seen.indeterminate =
+                    matches!(report.cause, Some(Cause::GateError | Cause::NoReviewer | Cause::Unstable));
                 if report.cause == Some(Cause::Person) && report.stage == Stage::Judge {
                     seen.points = report.points;
                 }
@@ -119,10 +110,7 @@ impl ReferenceModel {
     pub(super) fn gate_evaluated(&mut self, state: &State, id: GateId, result: &GateResult) {
         let gate = state.plan.gate(id);
         assert_eq!(self.gates[id.index()], (None, false), "{id:?} is evaluated again");
-        assert!(
-            gate.after.iter().all(|task| self.has_ended(*task)),
-            "{id:?} is not due"
-        );
+        assert!(gate.after.iter().all(|task| self.has_ended(*task)), "{id:?} is not due");
         // The work of a fixup stands for what it superseded.
         let standing = |id: &TaskId| {
             let seen = &self.tasks[id.index()];
@@ -150,10 +138,7 @@ impl ReferenceModel {
             };
             seen.points.is_none() && accepted_unseen
         });
-        let scores: Vec<f64> = after
-            .iter()
-            .filter_map(|seen| Some(seen.points?.to_f64()))
-            .collect();
+        let scores: Vec<f64> = after.iter().filter_map(|seen| Some(seen.points?.to_f64())).collect();
         let mean = scores.iter().sum::<f64>() / scores.len() as f64;
         let reached = |min: Points| {
             !scores.is_empty() && state.plan.rules.settings.evaluate && mean >= min.to_f64() - 1e-9
@@ -196,14 +181,10 @@ impl ReferenceModel {
             waits && hold.blocks.iter().any(goes_on)
         });
         // The session could not wait for a moment; where it was told to start nothing more, that is the reason.
-        let halts = plan
-            .gates
-            .iter()
-            .zip(&self.gates)
-            .any(|(gate, (result, overridden))| {
-                let failed = result.as_ref().is_some_and(|result| !result.passed);
-                gate.halt_on_fail && failed && !overridden
-            });
+        let halts = plan.gates.iter().zip(&self.gates).any(|(gate, (result, overridden))| {
+            let failed = result.as_ref().is_some_and(|result| !result.passed);
+            gate.halt_on_fail && failed && !overridden
+        });
         let failed = any(&|seen| seen.status == Status::Failed && !seen.superseded);
         let is_over = halts || self.paused || state.options.fail_fast && failed;
         // What waits for a slot waits for no moment.
@@ -215,18 +196,9 @@ impl ReferenceModel {
         let holds = [
             (OutcomeClass::Internal, self.foreign),
             (OutcomeClass::Terminated, self.stop == Some(StopCause::Terminated)),
-            (
-                OutcomeClass::Interrupted,
-                self.stop == Some(StopCause::Interrupted),
-            ),
-            (
-                OutcomeClass::Limit,
-                self.limit || self.stop == Some(StopCause::TimeLimit) || waits,
-            ),
-            (
-                OutcomeClass::TaskFailed,
-                any(&|seen| seen.status == Status::Failed && !seen.superseded),
-            ),
+            (OutcomeClass::Interrupted, self.stop == Some(StopCause::Interrupted)),
+            (OutcomeClass::Limit, self.limit || self.stop == Some(StopCause::TimeLimit) || waits),
+            (OutcomeClass::TaskFailed, any(&|seen| seen.status == Status::Failed && !seen.superseded)),
             (OutcomeClass::GateFailed, gate_failed),
             (
                 OutcomeClass::Indeterminate,
@@ -243,11 +215,8 @@ impl ReferenceModel {
             ),
             (OutcomeClass::Awaiting, parked || asked || (self.paused && open)),
         ];
-        let mut conditions: Vec<_> = holds
-            .iter()
-            .filter(|(_, holds)| *holds)
-            .map(|(class, _)| *class)
-            .collect();
+        let mut conditions: Vec<_> =
+            holds.iter().filter(|(_, holds)| *holds).map(|(class, _)| *class).collect();
         if conditions.is_empty() {
             conditions.push(if open || self.audit_is_open(state) {
                 OutcomeClass::Internal
@@ -284,11 +253,7 @@ impl Seen {
         let Some(points) = report.points.map(Points::to_f64) else {
             return false;
         };
-        let least = if plan.foundation {
-            (full - 20.0).max(full.min(40.0))
-        } else {
-            full
-        };
+        let least = if plan.foundation { (full - 20.0).max(full.min(40.0)) } else { full };
         assert!(points >= least, "{report:?} {full}");
         points < full
     }
@@ -297,23 +262,16 @@ impl Seen {
     /// all dimensions the same score, so weights do not matter.
     fn is_what_they_said(&self, state: &State, report: &StageReport) {
         let said =
-            self.seats
-                .values()
-                .filter_map(|seat| match seat.result.as_ref().or(seat.first.as_ref())? {
-                    Answer::Scores {
-                        scores: dimensions, ..
-                    } => Some(dimensions.first()?.points.to_f64()),
-                    Answer::Evaluation { points, .. } => Some(points.to_f64()),
-                    _ => None,
-                });
+            self.seats.values().filter_map(|seat| match seat.result.as_ref().or(seat.first.as_ref())? {
+                Answer::Scores { scores: dimensions, .. } => Some(dimensions.first()?.points.to_f64()),
+                Answer::Evaluation { points, .. } => Some(points.to_f64()),
+                _ => None,
+            });
         let mut scores: Vec<f64> = said.collect();
         scores.sort_by(f64::total_cmp);
         let n = scores.len();
         let Some(bar) = state.plan.bar(report.task).filter(|_| n > 0) else {
-            assert!(
-                matches!(report.verdict, Verdict::Refer | Verdict::Fault),
-                "{report:?} without a score"
-            );
+            assert!(matches!(report.verdict, Verdict::Refer | Verdict::Fault), "{report:?} without a score");
             return;
         };
         let median = f64::midpoint(scores[(n - 1) / 2], scores[n / 2]);
@@ -325,10 +283,6 @@ impl Seen {
             (true, true) => Verdict::Refer,
         };
         assert_eq!(report.verdict, expected, "{report:?} {scores:?}");
-        assert_eq!(
-            report.points.map(Points::to_f64),
-            Some(median),
-            "{report:?} {scores:?}"
-        );
+        assert_eq!(report.points.map(Points::to_f64), Some(median), "{report:?} {scores:?}");
     }
 }

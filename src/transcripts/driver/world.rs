@@ -11,15 +11,8 @@ use rules::plan::{ApproverPlan, RunOptions};
 use super::Says;
 
 /// Events that happen by themselves and are no news.
-pub const BY_ITSELF: [&str; 7] = [
-    "prompt",
-    "baseline",
-    "notes",
-    "files",
-    "screenshots",
-    "letter",
-    "delivery",
-];
+pub const BY_ITSELF: [&str; 7] =
+    ["prompt", "baseline", "notes", "files", "screenshots", "letter", "delivery"];
 
 /// The agent that is asked by an effect, and the task that it is about.
 pub fn ask(state: &State, effect: &Effect) -> String {
@@ -29,62 +22,37 @@ pub fn ask(state: &State, effect: &Effect) -> String {
         Effect::PreparePrompt(turn) => format!("prompt {}", title(&turn.task)),
         Effect::NoteFiles { turn, .. } => format!("notes {}", title(&turn.task)),
         Effect::RunTurn { turn, .. } => format!("worker {}", title(&turn.task)),
-        Effect::Job {
-            turn,
-            job: Job::Scan { .. },
-        } => format!("files {}", title(&turn.task)),
-        Effect::Job {
-            turn,
-            job: Job::Baseline,
-        } => format!("baseline {}", title(&turn.task)),
-        Effect::Job {
-            turn,
-            job: Job::Look(look),
-        } => format!("{} {}", look.as_str(), title(&turn.task)),
-        Effect::Job {
-            turn,
-            job: Job::Finish(command),
-        } => format!("finish {} {}", title(&turn.task), command + 1),
-        Effect::Job {
-            turn: TurnId { task, .. },
-            job: Job::Check(check),
-        } => format!("check {} {}", title(task), check + 1),
-        Effect::Job {
-            turn: TurnId { task, .. },
-            job: Job::Grade(_),
-        } => format!("grader {}", title(task)),
-        Effect::Job {
-            turn: TurnId { task, .. },
-            job: Job::Stage(StageKey::VISION, 0),
-        } => format!("screenshots {}", title(task)),
-        Effect::Job {
-            turn: TurnId { task, .. },
-            job: Job::Stage(step, _),
-        } => format!("stage {} {}", title(task), step_name(task, step)),
-        Effect::Ask {
-            id,
-            purpose: Purpose::Score(_),
-            agent,
-            ..
-        } => format!("reviewer {} {}", title(&id.task), state.plan.agent(*agent).name),
+        Effect::Job { turn, job: Job::Scan { .. } } => format!("files {}", title(&turn.task)),
+        Effect::Job { turn, job: Job::Baseline } => format!("baseline {}", title(&turn.task)),
+        Effect::Job { turn, job: Job::Look(look) } => format!("{} {}", look.as_str(), title(&turn.task)),
+        Effect::Job { turn, job: Job::Finish(command) } => {
+            format!("finish {} {}", title(&turn.task), command + 1)
+        }
+        Effect::Job { turn: TurnId { task, .. }, job: Job::Check(check) } => {
+            format!("check {} {}", title(task), check + 1)
+        }
+        Effect::Job { turn: TurnId { task, .. }, job: Job::Grade(_) } => format!("grader {}", title(task)),
+        Effect::Job { turn: TurnId { task, .. }, job: Job::Stage(StageKey::VISION, 0) } => {
+            format!("screenshots {}", title(task))
+        }
+        Effect::Job { turn: TurnId { task, .. }, job: Job::Stage(step, _) } => {
+            format!("stage {} {}", title(task), step_name(task, step))
+        }
+        Effect::Ask { id, purpose: Purpose::Score(_), agent, .. } => {
+            format!("reviewer {} {}", title(&id.task), state.plan.agent(*agent).name)
+        }
         Effect::Audit { .. } => "audit".to_owned(),
         Effect::DeliverWork { .. } => "delivery of the work".to_owned(),
-        Effect::Job {
-            turn: TurnId { task, .. },
-            job: Job::Artifacts(_),
-        } => format!("artifacts {}", title(task)),
-        Effect::Job {
-            turn: TurnId { task, .. },
-            job: Job::Merge(_),
-        } => format!("merge {}", title(task)),
-        Effect::Job {
-            turn: TurnId { task, .. },
-            job: Job::PeerCheck(peer, check),
-        } => format!("check {}.{check} on {}", title(peer), title(task)),
-        Effect::Job {
-            turn: TurnId { task, .. },
-            job: Job::Approver { approver, .. },
-        } => format!("approver {} {}", title(task), approver + 1),
+        Effect::Job { turn: TurnId { task, .. }, job: Job::Artifacts(_) } => {
+            format!("artifacts {}", title(task))
+        }
+        Effect::Job { turn: TurnId { task, .. }, job: Job::Merge(_) } => format!("merge {}", title(task)),
+        Effect::Job { turn: TurnId { task, .. }, job: Job::PeerCheck(peer, check) } => {
+            format!("check {}.{check} on {}", title(peer), title(task))
+        }
+        Effect::Job { turn: TurnId { task, .. }, job: Job::Approver { approver, .. } } => {
+            format!("approver {} {}", title(task), approver + 1)
+        }
         Effect::Ask { id, purpose, .. } => {
             let about = match purpose {
                 Purpose::Stage { step, .. } => step_name(&id.task, step),
@@ -105,11 +73,7 @@ pub fn ask(state: &State, effect: &Effect) -> String {
 
 /// An approver that is an agent answers as whoever is asked does.
 pub fn is_asked(state: &State, effect: &Effect) -> bool {
-    let Effect::Job {
-        turn: TurnId { task, .. },
-        job: Job::Approver { approver, .. },
-    } = effect
-    else {
+    let Effect::Job { turn: TurnId { task, .. }, job: Job::Approver { approver, .. } } = effect else {
         return false;
     };
     let approvals = &state.plan.task(*task).approvals;
@@ -129,10 +93,7 @@ pub fn fine(state: &State, effect: &Effect) -> Response {
         Purpose::Confirm | Purpose::Answer | Purpose::Resolve { .. } => replies(state, effect, &Says::No),
         Purpose::Approve { .. } => replies(state, effect, &Says::Yes),
         Purpose::Grade { .. } => replies(state, effect, &Says::Grades(&[100; 9], "pass", 90)),
-        Purpose::Stage {
-            step: StageKey::Own(_),
-            ..
-        } => replies(state, effect, &Says::Pass("fine")),
+        Purpose::Stage { step: StageKey::Own(_), .. } => replies(state, effect, &Says::Pass("fine")),
         Purpose::Stage { .. } => Response::Answer(Answer::Findings(FindingsReport::whole(Vec::new()))),
     }
 }
@@ -164,9 +125,7 @@ fn answer(state: &State, task: TaskId, about: Purpose, says: &Says) -> Answer {
         (Says::Yes, _) => Answer::IsQuestion(true),
         (Says::No, _) => Answer::DoesNotKnow,
         (Says::Answer(text), _) => Answer::Text((*text).to_owned()),
-        (Says::Absorb, _) => Answer::Absorb {
-            prompt: "without it".to_owned(),
-        },
+        (Says::Absorb, _) => Answer::Absorb { prompt: "without it".to_owned() },
         (Says::Retry, _) => Answer::Retry { reason: reason() },
         (Says::Pass(reason), _) => opinion(DeclaredVerdict::Pass, reason),
         (Says::Fail(reason), _) => opinion(DeclaredVerdict::Fail, reason),
@@ -177,14 +136,11 @@ fn answer(state: &State, task: TaskId, about: Purpose, says: &Says) -> Answer {
         (Says::Grades(points, verdict, confidence), _) => {
             let verification = state.plan.task(task).verification();
             let criteria = verification.map_or(&[][..], |verification| &verification.criteria);
-            let given = criteria
-                .iter()
-                .zip(*points)
-                .map(|(criterion, points)| GradeGiven {
-                    criterion: criterion.clone(),
-                    points: Points::whole(*points),
-                    reasoning: "seen".to_owned(),
-                });
+            let given = criteria.iter().zip(*points).map(|(criterion, points)| GradeGiven {
+                criterion: criterion.clone(),
+                points: Points::whole(*points),
+                reasoning: "seen".to_owned(),
+            });
             Answer::Grades(Box::new(RubricReply {
                 grades: given.collect(),
                 verdict: named(verdict),
@@ -235,19 +191,12 @@ pub fn files(are: &str) -> Response {
 }
 
 pub fn asked(text: &str, detected: bool, call: bool) -> Asked {
-    Asked {
-        text: text.to_owned(),
-        detected,
-        call: call.then(|| Box::new(Digest::of(text.as_bytes()))),
-    }
+    Asked { text: text.to_owned(), detected, call: call.then(|| Box::new(Digest::of(text.as_bytes()))) }
 }
 
 /// Options of a run that waits a minute for people, changed by flags as on the command line.
 pub fn with_flags(flags: &str) -> RunOptions {
-    let mut options = RunOptions {
-        wait_approvals: Some(Millis::from_secs(60)),
-        ..options()
-    };
+    let mut options = RunOptions { wait_approvals: Some(Millis::from_secs(60)), ..options() };
     let mut words = flags.split_whitespace();
     while let Some(flag) = words.next() {
         let mut value = || words.next().expect("the flag has a value");
@@ -255,10 +204,7 @@ pub fn with_flags(flags: &str) -> RunOptions {
             "--jobs" => options.jobs = Some(value().parse().expect("a number")),
             "--only" => options.only.push(value().to_owned()),
             "--wait-approvals" => {
-                let wait = value()
-                    .trim_end_matches('s')
-                    .parse::<u64>()
-                    .map(Millis::from_secs);
+                let wait = value().trim_end_matches('s').parse::<u64>().map(Millis::from_secs);
                 options.wait_approvals = Some(wait.expect("seconds"));
             }
             "--fail-fast" => options.fail_fast = true,
@@ -291,9 +237,7 @@ pub fn command(state: &State, verb: &str, rest: &str) -> Command {
         "pass" => Command::approve(hold(), reached(hold())),
         "refuse" => Command::reject(hold(), reached(hold()), "no"),
         "cancel" if name.is_empty() => Command::CancelRun,
-        "cancel" => Command::CancelTask {
-            task: id_of(state, name),
-        },
+        "cancel" => Command::CancelTask { task: id_of(state, name) },
         "pause" => Command::Pause,
         "override" => {
             let gate = state.plan.gates.iter().position(|gate| &*gate.name == name);

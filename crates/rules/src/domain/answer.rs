@@ -21,10 +21,7 @@ pub struct FindingsReport {
 impl FindingsReport {
     /// A report that could be read whole.
     pub fn whole(findings: Vec<Finding>) -> Box<Self> {
-        Box::new(Self {
-            findings,
-            ..Self::default()
-        })
+        Box::new(Self { findings, ..Self::default() })
     }
 }
 

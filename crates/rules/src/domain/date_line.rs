@@ -32,10 +32,7 @@ mod tests {
     #[test]
     fn only_the_time_does_not_count() {
         let prompt = |now, rest: &str| format!("# The task\n\n{}\n\n{rest}\n", date_line(Timestamp(now)));
-        let (first, second) = (
-            prompt(1_795_298_340_000, "same"),
-            prompt(1_795_298_999_000, "same"),
-        );
+        let (first, second) = (prompt(1_795_298_340_000, "same"), prompt(1_795_298_999_000, "same"));
         assert_ne!(first, second);
         assert_eq!(undated(&first), undated(&second));
         assert_ne!(undated(&first), undated(&prompt(1_795_298_340_000, "other")));

@@ -10,11 +10,8 @@ use super::{FailureClass, Millis, RunId, Timestamp};
 /// Tries after which a dead letter is abandoned.
 pub const MAX_RETRIES: u32 = 3;
 /// The time after its failure at which an operation may be tried again: the first time, the second, the third.
-const BACK_OFF: [Millis; MAX_RETRIES as usize] = [
-    Millis::from_secs(60),
-    Millis::from_secs(300),
-    Millis::from_secs(900),
-];
+const BACK_OFF: [Millis; MAX_RETRIES as usize] =
+    [Millis::from_secs(60), Millis::from_secs(300), Millis::from_secs(900)];
 
 /// An operation that failed for good. No secret is ever part of one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -137,11 +134,7 @@ impl DeadLetter {
         self.retry_count += 1;
         (self.category, self.error, self.updated_at) = (category, error, now);
         let is_over = self.retry_count >= MAX_RETRIES;
-        self.status = if is_over {
-            LetterStatus::Abandoned
-        } else {
-            LetterStatus::Pending
-        };
+        self.status = if is_over { LetterStatus::Abandoned } else { LetterStatus::Pending };
         self.next_retry = self.next_by_itself(now).filter(|_| !is_over);
     }
 
@@ -160,14 +153,7 @@ mod tests {
 
     fn letter(operation: &str, category: FailureClass) -> DeadLetter {
         let run = RunId::new("r1").unwrap();
-        DeadLetter::new(
-            "r1.n1".to_owned(),
-            run,
-            operation.to_owned(),
-            category,
-            "down".to_owned(),
-            START,
-        )
+        DeadLetter::new("r1.n1".to_owned(), run, operation.to_owned(), category, "down".to_owned(), START)
     }
 
     fn after(seconds: u64) -> Timestamp {
@@ -188,14 +174,8 @@ mod tests {
             assert_eq!(letter.retry_count, count);
             failed_at = due;
         }
-        assert_eq!(
-            (letter.status, letter.next_retry),
-            (LetterStatus::Abandoned, None)
-        );
-        assert_eq!(
-            (letter.category, &*letter.error),
-            (FailureClass::Timeout, "still down")
-        );
+        assert_eq!((letter.status, letter.next_retry), (LetterStatus::Abandoned, None));
+        assert_eq!((letter.category, &*letter.error), (FailureClass::Timeout, "still down"));
     }
 
     #[test]

@@ -23,11 +23,7 @@ impl Millis {
     ///
     /// When the text is no duration.
     pub fn in_file(text: &str) -> Result<Self, ParseDurationError> {
-        if is_bare(text) {
-            format!("{}ms", text.trim()).parse()
-        } else {
-            text.parse()
-        }
+        if is_bare(text) { format!("{}ms", text.trim()).parse() } else { text.parse() }
     }
 
     /// As the standard library's type.
@@ -69,9 +65,7 @@ impl FromStr for Millis {
             return Err(ParseDurationError::NoUnit(trimmed.to_owned()));
         }
         let fail = || ParseDurationError::Other(text.to_owned());
-        let split = trimmed
-            .find(|c: char| !c.is_ascii_digit())
-            .unwrap_or(trimmed.len());
+        let split = trimmed.find(|c: char| !c.is_ascii_digit()).unwrap_or(trimmed.len());
         let (number, unit) = trimmed.split_at(split);
         let number: u64 = number.parse().map_err(|_| fail())?;
         let factor = match unit {
@@ -123,10 +117,7 @@ impl Timestamp {
         i64::try_from(self.0)
             .ok()
             .and_then(DateTime::<Utc>::from_timestamp_millis)
-            .map_or_else(
-                || self.0.to_string(),
-                |at| at.to_rfc3339_opts(SecondsFormat::Millis, true),
-            )
+            .map_or_else(|| self.0.to_string(), |at| at.to_rfc3339_opts(SecondsFormat::Millis, true))
     }
 
     /// Time from `earlier` until this moment; zero if the clock went back.
@@ -176,15 +167,7 @@ mod tests {
             let parsed: Millis = text.parse().unwrap();
             assert_eq!((parsed.0, parsed.to_string()), (ms, printed.to_owned()), "{text}");
         }
-        for bad in [
-            "",
-            "s",
-            "-1",
-            "1.5h",
-            "10 parsecs",
-            "99999999999999999999",
-            "18446744073709551615h",
-        ] {
+        for bad in ["", "s", "-1", "1.5h", "10 parsecs", "99999999999999999999", "18446744073709551615h"] {
             assert!(bad.parse::<Millis>().is_err(), "{bad}");
             assert!(Millis::in_file(bad).is_err(), "{bad}");
         }
@@ -195,10 +178,7 @@ mod tests {
         for text in ["10", " 1500 ", "0"] {
             let number = text.trim();
             let refused = text.parse::<Millis>().unwrap_err().to_string();
-            assert_eq!(
-                refused,
-                format!("{number} what? {number}s, {number}m or {number}ms")
-            );
+            assert_eq!(refused, format!("{number} what? {number}s, {number}m or {number}ms"));
             assert_eq!(Millis::in_file(text).unwrap().0.to_string(), number);
         }
         assert_eq!(Millis::in_file("90s"), "90s".parse());

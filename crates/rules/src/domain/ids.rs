@@ -153,14 +153,8 @@ impl RunId {
     pub fn new(text: impl Into<String>) -> Result<Self, InvalidRunId> {
         let text = text.into();
         let first_ok = text.starts_with(|c: char| c.is_ascii_alphanumeric());
-        let rest_ok = text
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
-        if first_ok && rest_ok && text.len() <= 64 {
-            Ok(Self(text))
-        } else {
-            Err(InvalidRunId(text))
-        }
+        let rest_ok = text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+        if first_ok && rest_ok && text.len() <= 64 { Ok(Self(text)) } else { Err(InvalidRunId(text)) }
     }
 
     /// The id as text.

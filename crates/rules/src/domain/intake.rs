@@ -56,11 +56,7 @@ mod tests {
         ];
         for from in RequestStatus::ALL {
             for to in RequestStatus::ALL {
-                assert_eq!(
-                    from.may_become(to),
-                    edges.contains(&(from, to)),
-                    "{from:?} -> {to:?}"
-                );
+                assert_eq!(from.may_become(to), edges.contains(&(from, to)), "{from:?} -> {to:?}");
             }
             assert_eq!(serde_json::to_value(from).unwrap(), from.as_str());
         }

@@ -89,10 +89,7 @@ mod tests {
             ("caf\u{e9}", "c\u{430}f\u{e9}"),
             ("\u{2699} Build", "\u{2699}\u{fe0f} Build"),
         ] {
-            assert!(
-                look_alike(one, other) && look_alike(other, one),
-                "{one:?} {other:?}"
-            );
+            assert!(look_alike(one, other) && look_alike(other, one), "{one:?} {other:?}");
             assert!(!is_same_name(one, other), "{one:?} {other:?}");
         }
         for (one, other) in [
@@ -102,10 +99,7 @@ mod tests {
             ("\u{fc}ber", "uber"),
             ("\u{4e00}", "\u{4e8c}"),
         ] {
-            assert!(
-                !look_alike(one, other) && !is_same_name(one, other),
-                "{one:?} {other:?}"
-            );
+            assert!(!look_alike(one, other) && !is_same_name(one, other), "{one:?} {other:?}");
         }
         assert!(is_same_name("caf\u{e9}", "cafe\u{301}"));
     }

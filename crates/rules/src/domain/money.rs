@@ -20,19 +20,13 @@ impl Money {
 
     /// An amount; `None` for a negative or an absurd one.
     pub fn new(amount: Decimal) -> Option<Self> {
-        (Decimal::ZERO..=Decimal::from(MOST))
-            .contains(&amount)
-            .then(|| Self(amount.normalize()))
+        (Decimal::ZERO..=Decimal::from(MOST)).contains(&amount).then(|| Self(amount.normalize()))
     }
 
     /// The cost of `tokens` at a price for a million of them.
     pub fn of_tokens(tokens: u64, per_million: Decimal) -> Option<Self> {
         let million = Decimal::from(1_000_000);
-        Self::new(
-            Decimal::from(tokens)
-                .checked_mul(per_million)?
-                .checked_div(million)?,
-        )
+        Self::new(Decimal::from(tokens).checked_mul(per_million)?.checked_div(million)?)
     }
 
     /// The sum. What is beyond all amounts stays at the largest.
@@ -45,10 +39,7 @@ impl Money {
     /// The difference, zero where the other is more.
     #[must_use]
     pub fn minus(self, other: Self) -> Self {
-        self.0
-            .checked_sub(other.0)
-            .and_then(Self::new)
-            .unwrap_or_default()
+        self.0.checked_sub(other.0).and_then(Self::new).unwrap_or_default()
     }
 
     /// For JSON output, at most eight decimals.
@@ -77,9 +68,7 @@ impl FromStr for Money {
         let trimmed = text.trim();
         let decimal = Decimal::from_str(trimmed).or_else(|_| Decimal::from_scientific(trimmed));
         let amount = decimal.ok().and_then(Self::new);
-        amount.ok_or_else(|| ParseMoneyError {
-            text: text.to_owned(),
-        })
+        amount.ok_or_else(|| ParseMoneyError { text: text.to_owned() })
     }
 }
 

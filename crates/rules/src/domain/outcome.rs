@@ -142,17 +142,10 @@ impl FromStr for OutcomeClass {
     /// The class that `--allow` names.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let wanted = text.trim().replace('-', "_");
-        let allowed = || {
-            Self::BY_PRECEDENCE
-                .into_iter()
-                .filter(|class| class.may_be_allowed())
-        };
+        let allowed = || Self::BY_PRECEDENCE.into_iter().filter(|class| class.may_be_allowed());
         allowed().find(|class| class.as_str() == wanted).ok_or_else(|| {
             let names: Vec<_> = allowed().map(Self::as_str).collect();
-            format!(
-                "'{text}' is not a class that can be allowed; one of: {}",
-                names.join(", ")
-            )
+            format!("'{text}' is not a class that can be allowed; one of: {}", names.join(", "))
         })
     }
 }

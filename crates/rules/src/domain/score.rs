@@ -74,9 +74,7 @@ impl Points {
         if weights <= Decimal::ZERO {
             return None;
         }
-        sum.checked_div(weights)
-            .map(|mean| mean.round_dp(MEAN_DECIMALS))
-            .and_then(Self::new)
+        sum.checked_div(weights).map(|mean| mean.round_dp(MEAN_DECIMALS)).and_then(Self::new)
     }
 }
 
@@ -99,10 +97,7 @@ pub struct Bar {
 impl Bar {
     /// The bar that holds when nothing else is said: 60 points, 3.0 of 5.
     pub fn default_bar() -> Self {
-        Self {
-            points: Points::whole(60),
-            origin: BarOrigin::Default,
-        }
+        Self { points: Points::whole(60), origin: BarOrigin::Default }
     }
 
     /// Whether `points` reach the bar.
@@ -149,9 +144,7 @@ impl FromStr for Points {
     /// Reads a bar as written in a file, flag or variable: a bare number from 1 to 5 is a score, from 20 to 100 is
     /// points, anything else must name its scale.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let fail = || ParseBarError {
-            text: format!("'{text}'"),
-        };
+        let fail = || ParseBarError { text: format!("'{text}'") };
         let number = |part: &str| Decimal::from_str(part.trim()).map_err(|_| fail());
         let points = match text.split_once('/') {
             Some((value, scale)) => match scale.trim() {
@@ -181,12 +174,8 @@ mod tests {
     }
 
     fn mean(parts: &[(&str, &str)]) -> Points {
-        Points::weighted_mean(
-            parts
-                .iter()
-                .map(|(s, w)| (Points::from_score(dec(s)).unwrap(), dec(w))),
-        )
-        .unwrap()
+        Points::weighted_mean(parts.iter().map(|(s, w)| (Points::from_score(dec(s)).unwrap(), dec(w))))
+            .unwrap()
     }
 
     #[test]
@@ -194,10 +183,7 @@ mod tests {
         let bar = Bar::default_bar();
         assert!(bar.is_reached_by(mean(&[("4", ".35"), ("3", ".30"), ("2", ".20"), ("2", ".15")])));
         assert!(bar.is_reached_by(mean(&[("5", "0.2"), ("1", "0.2")])));
-        assert_eq!(
-            mean(&[("4", ".35"), ("4", ".30"), ("3", ".20"), ("2", ".15")]),
-            Points::whole(70)
-        );
+        assert_eq!(mean(&[("4", ".35"), ("4", ".30"), ("3", ".20"), ("2", ".15")]), Points::whole(70));
         assert_eq!(mean(&[("5", ".8"), ("1", ".2")]).score_f64(), 4.2);
     }
 
@@ -217,27 +203,15 @@ mod tests {
 
     #[test]
     fn bars_name_their_scale_or_are_unmistakable() {
-        for (text, points) in [
-            ("3", "60"),
-            ("3.5", "70"),
-            ("1", "20"),
-            ("5", "100"),
-            ("20", "20"),
-            ("72.5", "72.5"),
-        ] {
+        for (text, points) in
+            [("3", "60"), ("3.5", "70"), ("1", "20"), ("5", "100"), ("20", "20"), ("72.5", "72.5")]
+        {
             assert_eq!(text.parse::<Points>().unwrap().value(), dec(points), "{text}");
         }
-        for (text, points) in [
-            ("3.5/5", "70"),
-            ("10/100", "10"),
-            ("0/100", "0"),
-            (" 4 / 5 ", "80"),
-        ] {
+        for (text, points) in [("3.5/5", "70"), ("10/100", "10"), ("0/100", "0"), (" 4 / 5 ", "80")] {
             assert_eq!(text.parse::<Points>().unwrap().value(), dec(points), "{text}");
         }
-        for bad in [
-            "7", "0", "0.5", "19.9", "101", "-1", "x", "", "3/10", "6/5", "NaN",
-        ] {
+        for bad in ["7", "0", "0.5", "19.9", "101", "-1", "x", "", "3/10", "6/5", "NaN"] {
             assert!(bad.parse::<Points>().is_err(), "{bad}");
         }
     }

@@ -199,13 +199,7 @@ pub struct Finding {
 impl Finding {
     /// A finding without evidence or a suggested fix.
     pub fn new(severity: Severity, description: impl Into<String>) -> Self {
-        Self {
-            severity,
-            description: description.into(),
-            evidence: None,
-            suggested_fix: None,
-            open: false,
-        }
+        Self { severity, description: description.into(), evidence: None, suggested_fix: None, open: false }
     }
 
     /// Adds evidence to the finding.

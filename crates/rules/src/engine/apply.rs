@@ -59,11 +59,7 @@ fn change(state: &mut State, event: &Event) {
         Event::Work(task, said) => change_work(state, *task, event, said),
         Event::Turn(turn, said) => change_turn(state, turn.task, event, said),
         Event::Ask(id, said) => {
-            if let AskEvent::Requested {
-                purpose: Purpose::Resolve { dependency },
-                ..
-            } = said
-            {
+            if let AskEvent::Requested { purpose: Purpose::Resolve { dependency }, .. } = said {
                 state.queues.cascades_due.remove(&(id.task, *dependency));
             }
             change_task(state, id.task, event);
@@ -96,22 +92,14 @@ fn change_standing(state: &mut State, task: TaskId, event: &Event, said: &TaskEv
         TaskEvent::Deferred { .. } => defer(state, task, event),
         TaskEvent::Superseded { .. } => supersede(state, task, true),
         TaskEvent::FellBack { work: true, .. } => change_worker(state, task, event),
-        TaskEvent::AttemptPlanned {
-            kind: AttemptKind::Execute,
-            ..
-        } => {
+        TaskEvent::AttemptPlanned { kind: AttemptKind::Execute, .. } => {
             // A person wants it done and judged anew.
             forgive(state, task);
             change_worker(state, task, event);
             // A verification that was to judge once more decides anew: its verdict is withdrawn after all.
             not_taken::undecided(state, task);
         }
-        TaskEvent::Regressed {
-            behind,
-            ahead_of,
-            judged_again,
-            ..
-        } => {
+        TaskEvent::Regressed { behind, ahead_of, judged_again, .. } => {
             change_task(state, task, event);
             regressed(state, task, (behind, ahead_of), judged_again);
         }
@@ -128,11 +116,7 @@ fn change_standing(state: &mut State, task: TaskId, event: &Event, said: &TaskEv
                 (acceptance.order, acceptance.turns, acceptance.session) = (order, turns, session);
             }
         }
-        TaskEvent::EdgeTaken {
-            not_taken: left,
-            kept,
-            ..
-        } => {
+        TaskEvent::EdgeTaken { not_taken: left, kept, .. } => {
             change_task(state, task, event);
             for id in left {
                 not_taken::leave(state, *id);
@@ -188,10 +172,7 @@ fn change_work(state: &mut State, task: TaskId, event: &Event, said: &WorkEvent)
                 judging.turns_ended = ended;
             }
         }
-        WorkEvent::Ended {
-            end: JobEnd::Merged(Merged::Landed(commit)),
-            ..
-        } => state.work_landed(commit),
+        WorkEvent::Ended { end: JobEnd::Merged(Merged::Landed(commit)), .. } => state.work_landed(commit),
         WorkEvent::Requested(_) | WorkEvent::Ended { .. } => {}
     }
 }
@@ -263,10 +244,7 @@ fn change_barrier(state: &mut State, barrier: BarrierId, event: &HoldEvent) {
             found.stage = Hold::opened(event).map_or(BarrierStage::Ahead, BarrierStage::Held);
             state.follow_barrier(barrier);
         }
-        HoldEvent::Closed {
-            resolution: Resolution::Approved | Resolution::TimedOut,
-            ..
-        } => {
+        HoldEvent::Closed { resolution: Resolution::Approved | Resolution::TimedOut, .. } => {
             leave_barrier(state, barrier, BarrierStage::Passed);
         }
         HoldEvent::Closed { .. } => leave_barrier(state, barrier, BarrierStage::Rejected),
@@ -332,10 +310,7 @@ fn count_rejection(state: &mut State, report: &StageReport) {
     }
     match (report.verdict, report.cause) {
         (Verdict::Fail, _) => {
-            let key = (
-                Box::from(state.worker_model(report.task)),
-                state.plan.task(report.task).wave,
-            );
+            let key = (Box::from(state.worker_model(report.task)), state.plan.task(report.task).wave);
             *state.rejections.entry(key).or_default() += 1;
         }
         // What reviewers let pass is put before a person.
@@ -363,20 +338,11 @@ fn change_task(state: &mut State, id: TaskId, event: &Event) {
         (waited, waits(task))
     });
     if let Some(number) = waited.filter(|_| waited != now_waits) {
-        state.timers.cancel(Timer::Expiry {
-            of: id.into(),
-            number,
-        });
+        state.timers.cancel(Timer::Expiry { of: id.into(), number });
         state.timers.cancel(Timer::AskAgain { task: id, number });
     }
     if let Event::Work(_, WorkEvent::Requested(Job::Approver { number, .. }))
-    | Event::Ask(
-        _,
-        AskEvent::Requested {
-            purpose: Purpose::Approve { number, .. },
-            ..
-        },
-    ) = event
+    | Event::Ask(_, AskEvent::Requested { purpose: Purpose::Approve { number, .. }, .. }) = event
     {
         let number = *number;
         state.timers.cancel(Timer::AskAgain { task: id, number });
@@ -425,10 +391,7 @@ fn transition(state: &mut State, id: TaskId, event: &Event) {
     let replaced = state.task(id).acceptance().cloned();
     change_task(state, id, event);
     follow_asks(state, id);
-    state
-        .audit
-        .replaced
-        .extend(replaced.map(|acceptance| (id, acceptance)));
+    state.audit.replaced.extend(replaced.map(|acceptance| (id, acceptance)));
     let to = state.task(id).status();
     if to == Status::Done {
         state.audit.replaced.remove(&id);

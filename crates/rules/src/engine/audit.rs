@@ -120,8 +120,7 @@ impl AuditEvidence {
             self.results.push(result);
         }
         let last = self.results.len().saturating_sub(1);
-        self.checks
-            .push((task, check, last.try_into().unwrap_or(u32::MAX)));
+        self.checks.push((task, check, last.try_into().unwrap_or(u32::MAX)));
     }
 
     /// The result of a check, by its position in `checks`.
@@ -193,15 +192,11 @@ pub fn is_same(one: &FileFact, other: &FileFact) -> bool {
 /// The paths of which two looks at the files that a task names saw different things.
 pub fn differing(task: &TaskPlan, before: &[FileFact], now: &[FileFact]) -> Vec<String> {
     let named = |files: &[FileFact]| -> BTreeMap<String, FileFact> {
-        let named = files
-            .iter()
-            .filter(|file| task.names(&file.path) && file.size.is_some());
+        let named = files.iter().filter(|file| task.names(&file.path) && file.size.is_some());
         named.map(|file| (file.path.clone(), file.clone())).collect()
     };
     let (before, now) = (named(before), named(now));
-    let paths = before
-        .keys()
-        .chain(now.keys().filter(|path| !before.contains_key(*path)));
+    let paths = before.keys().chain(now.keys().filter(|path| !before.contains_key(*path)));
     let differs = |path: &&String| match (before.get(*path), now.get(*path)) {
         (Some(one), Some(other)) => !is_same(one, other),
         _ => true,

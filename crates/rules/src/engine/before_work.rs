@@ -22,12 +22,7 @@ pub struct Before<'a> {
 
 impl<'a> Before<'a> {
     fn unknown(reason: &'a str) -> Self {
-        Self {
-            result: BeforeWork::Unknown,
-            reason,
-            never_ran: false,
-            duration: Millis::default(),
-        }
+        Self { result: BeforeWork::Unknown, reason, never_ran: false, duration: Millis::default() }
     }
 }
 
@@ -35,10 +30,7 @@ impl State {
     /// The recorded results of the task's checks before the work; empty where nobody has looked.
     pub fn baseline_results(&self, id: TaskId) -> &[BaselineResult] {
         let of = self.task(self.plan.mended_by(id).unwrap_or(id));
-        of.course
-            .baseline
-            .as_deref()
-            .map_or(&[], |baseline| &baseline.checks)
+        of.course.baseline.as_deref().map_or(&[], |baseline| &baseline.checks)
     }
 
     /// What was seen before the work of each task, where anything was.

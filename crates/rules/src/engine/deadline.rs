@@ -47,10 +47,7 @@ impl DeadlineEvent {
         if all == 0 {
             return 1.0;
         }
-        #[expect(
-            clippy::cast_precision_loss,
-            reason = "it is shown to people; no rule looks at it"
-        )]
+        #[expect(clippy::cast_precision_loss, reason = "it is shown to people; no rule looks at it")]
         let share = elapsed as f64 / all as f64;
         (share * 10_000.0).round() / 10_000.0
     }

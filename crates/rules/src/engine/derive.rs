@@ -61,10 +61,7 @@ fn contribution(plan: &TaskPlan, task: &TaskState) -> Sums {
     Sums {
         counts: match plan.part {
             _ if is_taken => taken(task, slots),
-            Part::Selected | Part::NotSelected => Counts {
-                not_taken: 1,
-                ..Counts::default()
-            },
+            Part::Selected | Part::NotSelected => Counts { not_taken: 1, ..Counts::default() },
             Part::Removed => Counts::default(),
         },
         slots,
@@ -142,8 +139,7 @@ impl State {
         let plan = Arc::clone(&self.plan);
         self.tasks.resize_with(plan.tasks.len(), TaskState::default);
         self.gates.resize_with(plan.gates.len(), GateState::default);
-        self.barriers
-            .resize_with(plan.barriers.len(), BarrierState::default);
+        self.barriers.resize_with(plan.barriers.len(), BarrierState::default);
         self.queues = Queues::default();
         not_taken::derive(self);
         self.derive_gates(&plan);
@@ -203,10 +199,7 @@ impl State {
 
     fn derive_barriers(&mut self, plan: &Plan) {
         let is_pending = |id| self.takes(id) && self.task(id).status() == Status::Pending;
-        let pending: Vec<bool> = (0..self.tasks.len())
-            .map(TaskId::from_index)
-            .map(is_pending)
-            .collect();
+        let pending: Vec<bool> = (0..self.tasks.len()).map(TaskId::from_index).map(is_pending).collect();
         for (index, hold) in plan.barriers.iter().enumerate() {
             let id = BarrierId::from_index(index);
             let (open, left) = self.open_of(&hold.after);
@@ -237,11 +230,7 @@ impl State {
         let is_open = gate.open > 0 || gate.left || gate.result.is_some();
         let is_due = plan.part == Part::Selected && !is_open && !plan.after.is_empty();
         set(&mut self.queues.gates_due, id, is_due);
-        set(
-            &mut self.queues.halting,
-            id,
-            gate.has_failed() && plan.halt_on_fail,
-        );
+        set(&mut self.queues.halting, id, gate.has_failed() && plan.halt_on_fail);
     }
 
     /// A checkpoint or a delay has changed: whether it is reached, or waits there.

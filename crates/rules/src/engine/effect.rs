@@ -141,9 +141,7 @@ pub fn effects(state: &State, event: &Event) -> Vec<Effect> {
             RunWork::Delivery { merge } => Effect::DeliverWork { merge },
         }),
         // The call that was held, if its task still waits for it.
-        Event::Budget(BudgetEvent::Held {
-            call, released: true, ..
-        }) => match call.work {
+        Event::Budget(BudgetEvent::Held { call, released: true, .. }) => match call.work {
             TaskWork::Turn(..) => prepare_prompt(state, call.task),
             TaskWork::Ask(..) | TaskWork::Job(..) => start(state, *call),
         },
@@ -225,10 +223,9 @@ fn start(state: &State, work: WorkId) -> Option<Effect> {
     }
     let (task, turn) = (state.task(work.task), state.current_turn(work.task));
     match work.work {
-        TaskWork::Turn(..) => task.work.turn.map(|tries| Effect::RunTurn {
-            turn,
-            not_before: tries.not_before,
-        }),
+        TaskWork::Turn(..) => {
+            task.work.turn.map(|tries| Effect::RunTurn { turn, not_before: tries.not_before })
+        }
         TaskWork::Job(.., job) => Some(Effect::Job { turn, job }),
         TaskWork::Ask(..) => task.open_ask(work).map(|open| Effect::Ask {
             id: open.id,
@@ -246,20 +243,14 @@ fn of_notice(state: &State, event: &NoticeEvent) -> Option<Effect> {
         NoticeEvent::Requested { number, channel, .. } => {
             Some(*number).filter(|number| state.notices.next_of(channel) == Some(*number))
         }
-        NoticeEvent::Tried {
-            number,
-            failure: Some(failure),
-            ..
-        } if failure.again.is_some() => Some(*number),
+        NoticeEvent::Tried { number, failure: Some(failure), .. } if failure.again.is_some() => Some(*number),
         // The channel is free for what waits behind it.
         NoticeEvent::Tried { number, channel, .. } => {
             // Numbers go up: what is given up while it waits frees nothing.
             state.notices.next_of(channel).filter(|next| next > number)
         }
         NoticeEvent::Died(letter) => {
-            return Some(Effect::File {
-                letter: letter.id.clone(),
-            });
+            return Some(Effect::File { letter: letter.id.clone() });
         }
         NoticeEvent::Filed(_) => None,
     };
@@ -268,11 +259,7 @@ fn of_notice(state: &State, event: &NoticeEvent) -> Option<Effect> {
 
 fn deliver(state: &State, number: u32) -> Option<Effect> {
     let open = state.notices.open(number)?;
-    Some(Effect::Deliver {
-        number,
-        tried: open.tries.requests + 1,
-        not_before: open.tries.not_before,
-    })
+    Some(Effect::Deliver { number, tried: open.tries.requests + 1, not_before: open.tries.not_before })
 }
 
 /// Whether the prompt of a turn is still to be written.
@@ -294,11 +281,7 @@ fn prepare_prompt(state: &State, id: TaskId) -> Option<Effect> {
     {
         None
     } else if state.must_note(id) {
-        Some(Effect::NoteFiles {
-            turn,
-            starts: state.turns_started,
-            shared: state.sums.turns_running > 0,
-        })
+        Some(Effect::NoteFiles { turn, starts: state.turns_started, shared: state.sums.turns_running > 0 })
     } else {
         Some(Effect::PreparePrompt(turn))
     }

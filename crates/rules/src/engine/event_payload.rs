@@ -119,11 +119,7 @@ pub struct Exit {
 impl Exit {
     /// The end of a turn that came to nothing.
     pub fn failed(class: FailureClass, message: impl Into<String>) -> Self {
-        Self {
-            failure: Some(class),
-            message: Some(message.into()),
-            ..Self::default()
-        }
+        Self { failure: Some(class), message: Some(message.into()), ..Self::default() }
     }
 }
 
@@ -188,11 +184,7 @@ pub struct SessionRef {
 
 impl Usage {
     /// What is known and nothing.
-    pub const ZERO: Self = Self {
-        input_tokens: Some(0),
-        output_tokens: Some(0),
-        cost: Some(Money::ZERO),
-    };
+    pub const ZERO: Self = Self { input_tokens: Some(0), output_tokens: Some(0), cost: Some(Money::ZERO) };
 
     /// Whether nothing is known.
     pub fn is_none(&self) -> bool {
@@ -360,12 +352,7 @@ pub struct CheckResult {
 impl CheckResult {
     /// The result of a check that ran once.
     pub fn new(passed: bool, message: impl Into<String>, duration: Millis) -> Self {
-        Self {
-            passed,
-            message: message.into(),
-            duration,
-            reruns: 0,
-        }
+        Self { passed, message: message.into(), duration, reruns: 0 }
     }
 
     /// Whether the check passed only once it was run again.

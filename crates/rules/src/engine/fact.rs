@@ -220,27 +220,14 @@ impl Fact {
             Self::Unconfined(reason) => warning(Concern::Unconfined, reason),
             Self::Foreign(what) => warning(Concern::Foreign, what),
             Self::PromptReady(prompt) => Event::Turn(prompt.turn, TurnEvent::Started(*prompt)),
-            Self::FilesNoted {
-                turn,
-                shared,
-                result: Ok(file),
-                ..
-            } => Event::Turn(
-                *turn,
-                TurnEvent::FilesNoted {
-                    file: file.clone(),
-                    shared: *shared,
-                },
-            ),
+            Self::FilesNoted { turn, shared, result: Ok(file), .. } => {
+                Event::Turn(*turn, TurnEvent::FilesNoted { file: file.clone(), shared: *shared })
+            }
             Self::TurnProgress(turn, seen) => Event::Turn(*turn, TurnEvent::Progress(seen.clone())),
             Self::TurnEnded(end) => Event::Turn(end.turn, TurnEvent::Finished(end.clone())),
-            Self::JobEnded { turn, job, end } => Event::Work(
-                turn.task,
-                WorkEvent::Ended {
-                    job: *job,
-                    end: end.clone(),
-                },
-            ),
+            Self::JobEnded { turn, job, end } => {
+                Event::Work(turn.task, WorkEvent::Ended { job: *job, end: end.clone() })
+            }
             Self::AskReplied(reply) => Event::Ask(reply.id, AskEvent::Replied(reply.clone())),
             Self::StageVoided(voided) => {
                 Event::Task(voided.work.task, TaskEvent::StageVoided(voided.clone()))
@@ -446,25 +433,16 @@ pub struct AskFailure {
 impl TurnEnd {
     /// The end of a turn in which nothing went wrong and nothing is known to have been said.
     pub fn clean(turn: TurnId) -> Self {
-        Self {
-            turn,
-            ..Self::default()
-        }
+        Self { turn, ..Self::default() }
     }
 
     /// The end of a turn that came to nothing.
     pub fn failed(turn: TurnId, class: FailureClass, message: impl Into<String>) -> Self {
-        Self {
-            exit: Exit::failed(class, message),
-            ..Self::clean(turn)
-        }
+        Self { exit: Exit::failed(class, message), ..Self::clean(turn) }
     }
 
     /// The end of a turn that the runner itself called off.
     pub fn interrupted(turn: TurnId) -> Self {
-        Self {
-            interrupted: true,
-            ..Self::clean(turn)
-        }
+        Self { interrupted: true, ..Self::clean(turn) }
     }
 }

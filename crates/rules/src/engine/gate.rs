@@ -41,18 +41,10 @@ pub struct GateView<'a> {
 pub fn gate_view(state: &State, id: GateId) -> GateView<'_> {
     let gate = state.gate(id);
     if gate.left || state.plan.gate(id).part != Part::Selected {
-        return GateView {
-            standing: GateStanding::NotTaken,
-            avg: None,
-            reason: None,
-        };
+        return GateView { standing: GateStanding::NotTaken, avg: None, reason: None };
     }
     let (passed, avg, reason) = match &gate.result {
-        Some(result) => (
-            result.passed,
-            result.avg_score,
-            result.reason.as_deref().map(Cow::Borrowed),
-        ),
+        Some(result) => (result.passed, result.avg_score, result.reason.as_deref().map(Cow::Borrowed)),
         None if gate.open > 0 => return waiting(state, id),
         None => {
             let result = evaluate_gate(state, id);
@@ -64,11 +56,7 @@ pub fn gate_view(state: &State, id: GateId) -> GateView<'_> {
         true => GateStanding::Passed,
         false => GateStanding::Failed,
     };
-    GateView {
-        standing,
-        avg,
-        reason,
-    }
+    GateView { standing, avg, reason }
 }
 
 fn waiting(state: &State, id: GateId) -> GateView<'_> {

@@ -17,9 +17,7 @@ pub fn add(state: &mut State, addition: &Addition) {
     let ids = addition.tasks.iter().map(|added| added.id);
     state.resum(ids, |state| {
         Arc::make_mut(&mut state.plan).extend(addition);
-        state
-            .tasks
-            .resize_with(state.plan.tasks.len(), TaskState::default);
+        state.tasks.resize_with(state.plan.tasks.len(), TaskState::default);
     });
     for added in &addition.tasks {
         withdrawn(state, &added.awaited_by);

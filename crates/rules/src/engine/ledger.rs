@@ -259,29 +259,18 @@ impl Ledger {
         if let Some(most) = budget.max_tokens.filter(|_| !is_echo(plan, agent)) {
             let spent = self.spent.counted_tokens();
             let with = |more: u64| spent.saturating_add(more);
-            if let Some(agent) = self
-                .unknown_tokens
-                .or(self.dropped_with(|unknown| unknown.tokens))
-            {
+            if let Some(agent) = self.unknown_tokens.or(self.dropped_with(|unknown| unknown.tokens)) {
                 return CallAdmission::Exhausted(Ceiling::UnknownTokens(agent));
             }
             if spent >= most || with(wanted.tokens) > most {
                 let is_kept = whole.max_tokens.is_some_and(|all| most < all && spent < all);
-                let ceiling = if is_kept {
-                    Ceiling::WorkTokens
-                } else {
-                    Ceiling::Tokens
-                };
+                let ceiling = if is_kept { Ceiling::WorkTokens } else { Ceiling::Tokens };
                 return CallAdmission::Exhausted(ceiling);
             }
             waits |= with(self.reserved_tokens) >= most
                 || with(self.reserved_tokens).saturating_add(wanted.tokens) > most;
         }
-        if waits {
-            CallAdmission::Wait
-        } else {
-            CallAdmission::Admitted
-        }
+        if waits { CallAdmission::Wait } else { CallAdmission::Admitted }
     }
 
     /// Whether a request that failed may be made again as part of the same call.
@@ -298,10 +287,7 @@ impl Ledger {
         let cost = self.spent.counted_cost();
         let beyond = |used: u64, most: Option<u64>| used.checked_sub(most?).filter(|over| *over > 0);
         Overshoot {
-            cost: budget
-                .max_cost
-                .filter(|most| cost > *most)
-                .map(|most| cost.minus(most)),
+            cost: budget.max_cost.filter(|most| cost > *most).map(|most| cost.minus(most)),
             tokens: beyond(self.spent.counted_tokens(), budget.max_tokens),
             requests: beyond(self.spent.requests, budget.max_requests),
         }
@@ -316,11 +302,7 @@ impl Ledger {
             return;
         }
         match event {
-            Event::Budget(BudgetEvent::Held {
-                call,
-                agent,
-                released: false,
-            }) => self.hold(*call, *agent),
+            Event::Budget(BudgetEvent::Held { call, agent, released: false }) => self.hold(*call, *agent),
             Event::Budget(BudgetEvent::Held { call, .. }) => {
                 if let Some(agent) = self.held.remove(call)
                     && !matches!(call.work, TaskWork::Turn(..))
@@ -350,11 +332,9 @@ impl Ledger {
             Event::Ask(id, event @ AskEvent::Failed { .. }) => {
                 self.close_failed(plan, WorkId::ask(*id), event)
             }
-            Event::Budget(BudgetEvent::Settled {
-                call,
-                usage,
-                requests,
-            }) => self.settle(plan, *call, usage, *requests),
+            Event::Budget(BudgetEvent::Settled { call, usage, requests }) => {
+                self.settle(plan, *call, usage, *requests)
+            }
             Event::Budget(BudgetEvent::Exhausted { ceiling }) => {
                 self.limit = Some(*ceiling);
             }
@@ -405,10 +385,7 @@ impl Ledger {
 
     /// The calls about a task that are open or held.
     pub fn known_of(&self, task: TaskId) -> Vec<WorkId> {
-        let first_of = |task| WorkId {
-            task,
-            work: TaskWork::Turn(0, 0),
-        };
+        let first_of = |task| WorkId { task, work: TaskWork::Turn(0, 0) };
         let range = first_of(task)..first_of(TaskId(task.0.saturating_add(1)));
         let out = self.open.range(range.clone()).map(|(call, _)| *call);
         let held = self.held.range(range).map(|(call, _)| *call);
@@ -422,11 +399,7 @@ impl Ledger {
         self.reserved_tokens = self.reserved_tokens.saturating_add(reserved.tokens);
         self.uncounted += u64::from(!counted);
         self.spent.requests += u64::from(counted);
-        let open = Open {
-            agent,
-            counted,
-            reserved,
-        };
+        let open = Open { agent, counted, reserved };
         self.open.insert(call, open);
     }
 
@@ -462,13 +435,7 @@ impl Ledger {
     }
 
     fn close_failed(&mut self, plan: &Plan, call: WorkId, event: &AskEvent) {
-        let AskEvent::Failed {
-            class,
-            used,
-            never_began,
-            ..
-        } = event
-        else {
+        let AskEvent::Failed { class, used, never_began, .. } = event else {
             return;
         };
         let Some(Open { agent, counted, .. }) = self.open.get(&call) else {
@@ -563,12 +530,7 @@ impl Ledger {
         let untold = tokens || (priced && usage.cost.is_none());
         self.spent.charged = self.spent.charged.plus(charged);
         self.spent.untold += u64::from(untold);
-        Unknown {
-            charged,
-            cost: usage.cost.is_none() && most.is_none(),
-            tokens,
-            untold,
-        }
+        Unknown { charged, cost: usage.cost.is_none() && most.is_none(), tokens, untold }
     }
 }
 

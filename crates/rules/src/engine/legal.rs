@@ -52,13 +52,7 @@ pub fn legal_only(state: &State, events: &[Event]) -> Result<(), IllegalEvent> {
         // One that comes by this record has not begun.
         let before = || state.known(task).map(|task| task.status());
         let is = now.get(&task).copied().or_else(before).unwrap_or(Status::Pending);
-        if let Event::Task(
-            _,
-            TaskEvent::Transition {
-                from, to, mode, flag, ..
-            },
-        ) = event
-        {
+        if let Event::Task(_, TaskEvent::Transition { from, to, mode, flag, .. }) = event {
             let is_whole =
                 flag.is_some() == (*to == Status::Done) && mode.is_some() == (*to == Status::Failed);
             if is != *from || !from.may_become(*to) || !is_whole {
@@ -123,10 +117,7 @@ mod tests {
         };
         let allows = |steps: &[(u32, Status, Status)]| {
             let steps = steps.iter().map(|(task, from, to)| {
-                let (flag, mode) = (
-                    (*to == Done).then_some("clean"),
-                    (*to == Failed).then_some("error"),
-                );
+                let (flag, mode) = ((*to == Done).then_some("clean"), (*to == Failed).then_some("error"));
                 step(*task, *from, *to, flag, mode)
             });
             legal_only(&state, &steps.collect::<Vec<Event>>()).is_ok()
@@ -177,32 +168,17 @@ mod tests {
             expires: None,
         };
         let (paths, files) = (vec!["f".to_owned()], Vec::new());
-        let scan = Job::Scan {
-            number: 1,
-            then: AfterScan::Judges,
-        };
+        let scan = Job::Scan { number: 1, then: AfterScan::Judges };
         for (event, places) in [
             (Event::Hold(task.into(), asked), &[AwaitingApproval][..]),
+            (Event::Task(task, TaskEvent::FilesChanged { paths, files }), &[Review, AwaitingApproval]),
             (
-                Event::Task(task, TaskEvent::FilesChanged { paths, files }),
-                &[Review, AwaitingApproval],
-            ),
-            (
-                Event::Task(
-                    task,
-                    TaskEvent::AcceptanceRecorded {
-                        files: Vec::new(),
-                        checks: Vec::new(),
-                    },
-                ),
+                Event::Task(task, TaskEvent::AcceptanceRecorded { files: Vec::new(), checks: Vec::new() }),
                 &[Review],
             ),
             (
                 Event::Ask(
-                    AskId {
-                        task,
-                        ..AskId::default()
-                    },
+                    AskId { task, ..AskId::default() },
                     AskEvent::Requested {
                         purpose: Purpose::Grade { round: 1 },
                         agent: AgentId(0),
@@ -231,13 +207,8 @@ mod tests {
         let mut state = Simulation::new(YAML, options()).state;
         state.tasks[0].lifecycle = Status::Review.into();
         let task = TaskId(0);
-        let accepted = Event::Task(
-            task,
-            TaskEvent::AcceptanceRecorded {
-                files: Vec::new(),
-                checks: Vec::new(),
-            },
-        );
+        let accepted =
+            Event::Task(task, TaskEvent::AcceptanceRecorded { files: Vec::new(), checks: Vec::new() });
         let done = Event::Task(
             task,
             TaskEvent::Transition {
@@ -252,11 +223,7 @@ mod tests {
         assert!(legal_only(&state, &[accepted.clone(), done.clone()]).is_ok());
         assert_eq!(
             legal_only(&state, &[done, accepted]),
-            Err(IllegalEvent::OutOfPlace {
-                task,
-                what: "an acceptance",
-                is: Status::Done
-            })
+            Err(IllegalEvent::OutOfPlace { task, what: "an acceptance", is: Status::Done })
         );
     }
 }

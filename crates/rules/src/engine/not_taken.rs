@@ -30,8 +30,7 @@ impl State {
         let own = (!is_node).then_some(id);
         let needed = is_node.then(|| self.plan.judged(id)).into_iter().flatten();
         let standing = needed.map(|id| self.effective_task(id));
-        own.into_iter()
-            .chain(standing.filter(|id| !self.task(*id).not_taken))
+        own.into_iter().chain(standing.filter(|id| !self.task(*id).not_taken))
     }
 
     /// The verification whose verdict left a task out, and the edge that it took instead; the first, where several did.
@@ -70,12 +69,7 @@ struct RouteView<'s> {
 
 impl<'s> RouteView<'s> {
     fn of(state: &'s State, verification: TaskId, edge: Option<Edge>) -> Self {
-        Self {
-            state,
-            verification,
-            edge,
-            turned: BTreeSet::new(),
-        }
+        Self { state, verification, edge, turned: BTreeSet::new() }
     }
 
     fn plan(&self) -> &Plan {
@@ -87,11 +81,7 @@ impl<'s> RouteView<'s> {
     }
 
     fn edge(&self, id: TaskId) -> Option<Edge> {
-        if id == self.verification {
-            self.edge
-        } else {
-            self.state.task(id).edge()
-        }
+        if id == self.verification { self.edge } else { self.state.task(id).edge() }
     }
 
     /// Whether nothing leads to a task any more.
@@ -112,10 +102,8 @@ impl<'s> RouteView<'s> {
         let gates = plan.gates_before.of(id);
         // What waits for nobody's work leads to nothing.
         let holds = plan.barriers_before.of(id).iter();
-        let holds: Vec<&[TaskId]> = holds
-            .map(|hold| &*plan.barrier(*hold).after)
-            .filter(|after| !after.is_empty())
-            .collect();
+        let holds: Vec<&[TaskId]> =
+            holds.map(|hold| &*plan.barrier(*hold).after).filter(|after| !after.is_empty()).collect();
         let all_out = |tasks: &[TaskId]| tasks.iter().all(|on| self.is_out(*on));
         let is_root = needed.is_empty() && gates.is_empty() && holds.is_empty();
         !is_root

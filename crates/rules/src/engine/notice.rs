@@ -109,11 +109,7 @@ pub struct FailedOperation {
 #[serde(rename_all = "camelCase")]
 pub enum Operation {
     /// A notification could not be delivered.
-    Notify {
-        number: u32,
-        channel: Box<str>,
-        notice: Box<Notice>,
-    },
+    Notify { number: u32, channel: Box<str>, notice: Box<Notice> },
     /// A judge could not be asked.
     Judge {
         /// The judge that could not be asked.
@@ -185,11 +181,9 @@ impl NoticeEvent {
     /// The failure by which a notification was given up.
     pub fn given_up(&self) -> Option<(&str, &DeliveryFailure)> {
         match self {
-            Self::Tried {
-                channel,
-                failure: Some(failure),
-                ..
-            } if failure.again.is_none() => Some((channel, failure)),
+            Self::Tried { channel, failure: Some(failure), .. } if failure.again.is_none() => {
+                Some((channel, failure))
+            }
             _ => None,
         }
     }
@@ -279,19 +273,12 @@ impl Notices {
     /// Changes by one event.
     pub fn apply(&mut self, event: &NoticeEvent) {
         match event {
-            NoticeEvent::Requested {
-                number,
-                channel,
-                notice,
-            } => {
+            NoticeEvent::Requested { number, channel, notice } => {
                 self.count = self.count.max(*number);
                 self.announced |= notice.topic == Topic::RunFinished;
                 self.queues.entry(channel.clone()).or_default().insert(*number);
-                let open = OpenNotice {
-                    channel: channel.clone(),
-                    notice: notice.clone(),
-                    tries: Tries::default(),
-                };
+                let open =
+                    OpenNotice { channel: channel.clone(), notice: notice.clone(), tries: Tries::default() };
                 self.open.insert(*number, open);
             }
             NoticeEvent::Tried { number, failure, .. } => match failure {

@@ -81,27 +81,17 @@ pub enum CommandResult {
 impl Command {
     /// A person's yes to a hold.
     pub fn approve(of: impl Into<HoldOwner>, number: u32) -> Self {
-        Self::Approve {
-            of: of.into(),
-            number,
-        }
+        Self::Approve { of: of.into(), number }
     }
 
     /// A person's no to a hold.
     pub fn reject(of: impl Into<HoldOwner>, number: u32, reason: impl Into<String>) -> Self {
-        Self::Reject {
-            of: of.into(),
-            number,
-            reason: reason.into(),
-        }
+        Self::Reject { of: of.into(), number, reason: reason.into() }
     }
 
     /// Whether the command is a person's judgement, which nobody else may give: it approves, rejects, answers
     /// or overrides. Work that is asked for, paused or cancelled is none.
     pub fn is_a_persons_word(&self) -> bool {
-        !matches!(
-            self,
-            Self::CancelTask { .. } | Self::CancelRun | Self::Pause | Self::AddTask { .. }
-        )
+        !matches!(self, Self::CancelTask { .. } | Self::CancelRun | Self::Pause | Self::AddTask { .. })
     }
 }

@@ -20,10 +20,8 @@ pub struct Outcome {
 /// The outcome of a state in which nothing moves any more. Total: every state has exactly one.
 pub fn outcome(state: &State) -> Outcome {
     let mut conditions = conditions(state);
-    let (allowed, counting): (Vec<_>, Vec<_>) = conditions
-        .iter()
-        .copied()
-        .partition(|class| is_allowed(state, *class));
+    let (allowed, counting): (Vec<_>, Vec<_>) =
+        conditions.iter().copied().partition(|class| is_allowed(state, *class));
     let mut class = counting.first().copied().unwrap_or(OutcomeClass::Ok);
     let delivery = state.delivery.as_ref();
     // What would be well is not, where the work is not where it was wanted.
@@ -32,11 +30,7 @@ pub fn outcome(state: &State) -> Outcome {
         conditions.retain(|other| *other != OutcomeClass::Ok);
         conditions.insert(0, class);
     }
-    Outcome {
-        class,
-        conditions,
-        allowed,
-    }
+    Outcome { class, conditions, allowed }
 }
 
 fn is_allowed(state: &State, class: OutcomeClass) -> bool {
@@ -101,10 +95,8 @@ pub fn conditions(state: &State) -> Vec<OutcomeClass> {
         OutcomeClass::Internal => state.session.foreign,
         OutcomeClass::Ok | OutcomeClass::Usage | OutcomeClass::Environment => false,
     };
-    let mut conditions: Vec<_> = OutcomeClass::BY_PRECEDENCE
-        .into_iter()
-        .filter(|class| holds(*class))
-        .collect();
+    let mut conditions: Vec<_> =
+        OutcomeClass::BY_PRECEDENCE.into_iter().filter(|class| holds(*class)).collect();
     // A run that is not finished and cannot say why must never look like success.
     if conditions.is_empty() && state.has_work_left() {
         conditions.push(OutcomeClass::Internal);

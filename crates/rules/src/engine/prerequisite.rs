@@ -20,12 +20,8 @@ impl State {
         let shut = plan.gates_before.of(id).iter().copied();
         let shut = shut.filter(|gate| !self.gate(*gate).is_open());
         let first = task.reopened.iter().flat_map(|open| open.behind.iter().copied());
-        let agreement = task
-            .needs_agreement(plan.task(id))
-            .then_some(Prerequisite::Agreement);
-        let others = held
-            .map(Prerequisite::Barrier)
-            .chain(shut.map(Prerequisite::Gate));
+        let agreement = task.needs_agreement(plan.task(id)).then_some(Prerequisite::Agreement);
+        let others = held.map(Prerequisite::Barrier).chain(shut.map(Prerequisite::Gate));
         let others = others.chain(first.map(Prerequisite::Regressed)).chain(agreement);
         open.map(|(at, on)| (at, Prerequisite::Dependency(on)))
             .chain(others.map(|prerequisite| (needed.len(), prerequisite)))

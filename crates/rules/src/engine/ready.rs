@@ -76,11 +76,7 @@ impl ReadyQueue {
 
     /// The tasks that would start next, in order, were each of them to occupy its agent.
     pub fn next_up(&self) -> NextUp<'_> {
-        NextUp {
-            queue: self,
-            heads: self.heads.clone(),
-            taken: BTreeMap::new(),
-        }
+        NextUp { queue: self, heads: self.heads.clone(), taken: BTreeMap::new() }
     }
 
     fn update<T>(&mut self, agent: AgentId, change: impl FnOnce(&mut Lane) -> T) -> T {
@@ -143,10 +139,7 @@ mod tests {
 
     #[test]
     fn higher_priority_first_then_file_order() {
-        assert_eq!(
-            order(&queue(&[(3, 0, 1), (1, 0, 1), (2, 1, 2), (0, 1, 1)])),
-            [2, 0, 1, 3]
-        );
+        assert_eq!(order(&queue(&[(3, 0, 1), (1, 0, 1), (2, 1, 2), (0, 1, 1)])), [2, 0, 1, 3]);
     }
 
     #[test]
@@ -167,11 +160,7 @@ mod tests {
         assert_eq!(order(&queue), [0, 1, 2, 3]);
         queue.set_limit(AgentId(0), 3);
         for (busy, up, has_room) in [(0, 3, true), (1, 2, true), (2, 1, true), (3, 0, false)] {
-            assert_eq!(
-                (order(&queue).len(), queue.has_room_for(AgentId(0), 0)),
-                (up, has_room),
-                "{busy}"
-            );
+            assert_eq!((order(&queue).len(), queue.has_room_for(AgentId(0), 0)), (up, has_room), "{busy}");
             queue.occupy(AgentId(0), TaskId(busy));
         }
         assert_eq!(queue.working().count(), 4);

@@ -9,10 +9,7 @@ use super::state::State;
 
 /// Nothing is to be decided any more about dependencies of a task that failed.
 pub fn nothing_is_due(state: &mut State, id: TaskId) {
-    let due = state
-        .queues
-        .cascades_due
-        .range((id, TaskId(0))..=(id, TaskId(u32::MAX)));
+    let due = state.queues.cascades_due.range((id, TaskId(0))..=(id, TaskId(u32::MAX)));
     let due: Vec<_> = due.copied().collect();
     for pair in due {
         state.queues.cascades_due.remove(&pair);

@@ -28,11 +28,7 @@ pub struct Round {
 
 impl Round {
     /// A wave without tasks.
-    pub const EMPTY: Self = Self {
-        began: false,
-        ended: true,
-        brought: false,
-    };
+    pub const EMPTY: Self = Self { began: false, ended: true, brought: false };
 
     /// Takes in one of its tasks.
     pub fn take(&mut self, status: Status, began: bool) {
@@ -44,10 +40,7 @@ impl Round {
 
 /// How many rounds in a row, from the last one that has ended on, brought nothing. Waves from the first to the last.
 pub fn stall(waves: impl DoubleEndedIterator<Item = Round>) -> u32 {
-    let ended = waves
-        .rev()
-        .filter(|round| round.began)
-        .skip_while(|round| !round.ended);
+    let ended = waves.rev().filter(|round| round.began).skip_while(|round| !round.ended);
     let stalled = ended.take_while(|round| round.ended && !round.brought);
     u32::try_from(stalled.count()).unwrap_or(u32::MAX)
 }
@@ -72,11 +65,7 @@ mod tests {
 
     #[test]
     fn rounds_that_brought_nothing_are_counted_from_the_last_that_ended() {
-        let round = |of: char| Round {
-            began: of != '.',
-            ended: of != '~',
-            brought: of == '+',
-        };
+        let round = |of: char| Round { began: of != '.', ended: of != '~', brought: of == '+' };
         for (waves, expected) in [
             ("", 0),
             ("+", 0),

@@ -6,10 +6,7 @@
 //! | `inputs` | the facts that answer an effect |
 //! | `random` | random missions, options and answers |
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "only tests use it, and one that unwraps in vain is red"
-)]
+#![allow(clippy::unwrap_used, reason = "only tests use it, and one that unwraps in vain is red")]
 
 pub mod consistency;
 mod inputs;
@@ -79,10 +76,7 @@ impl TaskState {
 impl State {
     /// The timer that is due next. A session that does not work waits for none.
     pub fn next_timer(&self) -> Option<(Timestamp, Timer)> {
-        self.timers
-            .iter()
-            .next()
-            .filter(|_| self.phase == RunPhase::Running)
+        self.timers.iter().next().filter(|_| self.phase == RunPhase::Running)
     }
 }
 
@@ -156,10 +150,7 @@ pub fn opinion(verdict: DeclaredVerdict) -> Answer {
 pub fn plan_of(yaml: &str, options: &RunOptions) -> Arc<Plan> {
     let loaded = load(&Source::new("mission.yaml", yaml), &Layers::default());
     let loaded = loaded.unwrap_or_else(|report| {
-        panic!(
-            "{}\n{yaml}",
-            report.render(crate::mission::DiagnosticStyle::default())
-        )
+        panic!("{}\n{yaml}", report.render(crate::mission::DiagnosticStyle::default()))
     });
     Arc::new(compile(loaded.mission, options))
 }
@@ -181,11 +172,7 @@ pub struct Simulation {
 impl Simulation {
     /// How many such events happened.
     pub fn count(&self, wanted: impl Fn(&Event) -> bool) -> usize {
-        self.journal
-            .iter()
-            .flatten()
-            .filter(|event| wanted(event))
-            .count()
+        self.journal.iter().flatten().filter(|event| wanted(event)).count()
     }
 
     pub fn new(yaml: &str, options: RunOptions) -> Self {
@@ -264,10 +251,7 @@ impl Simulation {
             self.feed(&Fact::Audit)
         }
         self.adopted.extend(kept);
-        let running = kept.iter().map(|turn| Effect::RunTurn {
-            turn: *turn,
-            not_before: None,
-        });
+        let running = kept.iter().map(|turn| Effect::RunTurn { turn: *turn, not_before: None });
         self.todo.extend(running);
     }
 
@@ -275,15 +259,7 @@ impl Simulation {
     pub fn feed(&mut self, input: &Fact) {
         self.decide(input);
         while self.decide(&Fact::Advance) {}
-        let is_baseline = |effect: &Effect| {
-            matches!(
-                effect,
-                Effect::Job {
-                    job: Job::Baseline,
-                    ..
-                }
-            )
-        };
+        let is_baseline = |effect: &Effect| matches!(effect, Effect::Job { job: Job::Baseline, .. });
         if !self.asks_before
             && let Some(at) = self.todo.iter().position(is_baseline)
         {
@@ -332,19 +308,12 @@ impl Simulation {
         if !may_be_made(&self.state, &effect) {
             return;
         }
-        if let Effect::Deliver {
-            not_before: Some(at), ..
-        } = &effect
-        {
+        if let Effect::Deliver { not_before: Some(at), .. } = &effect {
             self.now = self.now.max(at.0);
         }
         let answer = match &effect {
             Effect::PreparePrompt(turn) => {
-                return self.feed(&Fact::PromptReady(Prompt {
-                    turn: *turn,
-                    digest: None,
-                    cues: 0,
-                }));
+                return self.feed(&Fact::PromptReady(Prompt { turn: *turn, digest: None, cues: 0 }));
             }
             Effect::RunTurn { .. } if stopping => Response::Interrupted,
             _ => script(&self.state, &effect),
@@ -383,10 +352,7 @@ impl Simulation {
 
     /// A later session of the same run that does not want judges asked (`resume --no-eval`).
     pub fn resumed_without_reviews(&self, yaml: &str) -> Self {
-        let off = RunOptions {
-            no_eval: true,
-            ..options()
-        };
+        let off = RunOptions { no_eval: true, ..options() };
         let mut resumed = Self::recovered(plan_of(yaml, &off), &self.journal);
         resumed.state.options = off;
         resumed.resume();
@@ -420,10 +386,7 @@ impl Simulation {
 
 /// Whether the world goes on with it when a session stops.
 pub fn outlives_a_stop(effect: &Effect) -> bool {
-    matches!(
-        effect,
-        Effect::RunTurn { .. } | Effect::Deliver { .. } | Effect::File { .. }
-    )
+    matches!(effect, Effect::RunTurn { .. } | Effect::Deliver { .. } | Effect::File { .. })
 }
 
 pub fn statuses(state: &State) -> Vec<Status> {
@@ -434,24 +397,14 @@ pub fn statuses(state: &State) -> Vec<Status> {
 pub fn good(_: &State, effect: &Effect) -> Response {
     match effect {
         Effect::RunTurn { .. } => Response::Finished,
-        Effect::Job {
-            job: Job::Scan { .. },
-            ..
-        } => Response::Files(Some(1), 0),
-        Effect::Job {
-            job: Job::Check(_), ..
+        Effect::Job { job: Job::Scan { .. }, .. } => Response::Files(Some(1), 0),
+        Effect::Job { job: Job::Check(_), .. } | Effect::Job { job: Job::Finish(_), .. } => {
+            Response::Check(true)
         }
-        | Effect::Job {
-            job: Job::Finish(_), ..
-        } => Response::Check(true),
         _ => Response::Score(90),
     }
 }
 
 pub fn options() -> RunOptions {
-    RunOptions {
-        mission_folder: PathBuf::from("/m"),
-        jobs: Some(3),
-        ..RunOptions::default()
-    }
+    RunOptions { mission_folder: PathBuf::from("/m"), jobs: Some(3), ..RunOptions::default() }
 }

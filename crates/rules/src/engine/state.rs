@@ -335,11 +335,7 @@ impl State {
 
     /// Checkpoints that a person is asked about, and delays that run, as long as anything waits for them.
     pub fn barriers_that_wait(&self) -> impl Iterator<Item = BarrierId> {
-        self.queues
-            .barriers_reached
-            .iter()
-            .copied()
-            .filter(|id| self.holds_anything(*id))
+        self.queues.barriers_reached.iter().copied().filter(|id| self.holds_anything(*id))
     }
 
     /// Whether any task that could still be worked on waits for a hold.
@@ -383,8 +379,7 @@ impl State {
 
     /// Checkpoints that a person is asked about.
     pub fn checkpoints_that_wait(&self) -> impl Iterator<Item = BarrierId> {
-        self.barriers_that_wait()
-            .filter(|id| self.plan.barrier(*id).kind == BarrierKind::Checkpoint)
+        self.barriers_that_wait().filter(|id| self.plan.barrier(*id).kind == BarrierKind::Checkpoint)
     }
 
     /// The state of a gate.
@@ -428,10 +423,7 @@ impl State {
     /// Tasks that wait because judges, not people, are missing.
     pub(crate) fn parked_for_judges(&self) -> u32 {
         // Only tasks that wait can be; the sum over all tasks is needed once a session.
-        let parked = self
-            .tasks
-            .iter()
-            .filter(|task| task.hold().is_some_and(Hold::is_for_judges));
+        let parked = self.tasks.iter().filter(|task| task.hold().is_some_and(Hold::is_for_judges));
         u32::try_from(parked.count()).unwrap_or(u32::MAX)
     }
 
@@ -450,10 +442,7 @@ impl State {
     /// The turn behind that one.
     pub(crate) fn next_turn(&self, task: TaskId) -> TurnId {
         let current = self.current_turn(task);
-        TurnId {
-            turn: current.turn + 1,
-            ..current
-        }
+        TurnId { turn: current.turn + 1, ..current }
     }
 
     /// The agents that work on a task or did, each with the model that its provider says it used, as far as

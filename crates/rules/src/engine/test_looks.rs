@@ -49,19 +49,12 @@ pub struct TestLooks {
 impl TestLooks {
     /// The looks for whoever judges the attempt once more.
     pub fn again(&self) -> Self {
-        Self {
-            open: None,
-            made: self.made.clone(),
-            told: false,
-        }
+        Self { open: None, made: self.made.clone(), told: false }
     }
 
     /// The result of a look, if it was made.
     pub fn of(&self, look: Look) -> Option<&Looked> {
-        self.made
-            .iter()
-            .find(|(made, _)| *made == look)
-            .map(|(_, looked)| looked)
+        self.made.iter().find(|(made, _)| *made == look).map(|(_, looked)| looked)
     }
 
     /// The known results of commands on the work as it is, in a folder made for the look.

@@ -26,9 +26,7 @@ impl State {
     pub(crate) fn is_alone_since_first(&self, id: TaskId) -> bool {
         let own: u64 = self.firsts(id).map(|first| first.turns).sum();
         let mut firsts = self.firsts(id).map(|first| &first.noted);
-        firsts
-            .next()
-            .is_some_and(|from| !from.shared && self.turns_started <= from.starts + own)
+        firsts.next().is_some_and(|from| !from.shared && self.turns_started <= from.starts + own)
     }
 
     /// The record of files before the first turn of a task, or of what it mends.

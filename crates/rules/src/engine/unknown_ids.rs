@@ -88,15 +88,9 @@ fn has_checks(plan: &Plan, task: TaskId, end: &JobEnd) -> Result<(), Stranger> {
         _ => return Ok(()),
     };
     let known = plan.tasks.get(task.index()).map(items).unwrap_or_default();
-    let mut strange = checks
-        .iter()
-        .filter(|seen| known.iter().all(|item| item.key != seen.key));
+    let mut strange = checks.iter().filter(|seen| known.iter().all(|item| item.key != seen.key));
     strange.next().map_or(Ok(()), |seen| {
-        Err(Stranger(format!(
-            "it names a check that task {} does not have: {:?}",
-            task.index(),
-            seen.key
-        )))
+        Err(Stranger(format!("it names a check that task {} does not have: {:?}", task.index(), seen.key)))
     })
 }
 
@@ -121,19 +115,13 @@ pub fn evidence_of_members(plan: &Plan, evidence: &AuditEvidence) -> Result<(), 
 }
 
 fn walk(members: Members, value: &impl Serialize, counts: bool) -> Result<(), Stranger> {
-    value.serialize(&mut Walk {
-        members,
-        kind: None,
-        counts,
-    })
+    value.serialize(&mut Walk { members, kind: None, counts })
 }
 
 /// Whether numbers in it are what somebody wrote into a mission or typed, which may be as large as they like.
 fn holds_settings(event: &Event) -> bool {
-    matches!(
-        event,
-        Event::Run(RunEvent::Started(_) | RunEvent::Resumed(_) | RunEvent::TasksAdded(_))
-    ) || matches!(event, Event::Turn(_, TurnEvent::Finished(end)) if !end.delegate.is_empty())
+    matches!(event, Event::Run(RunEvent::Started(_) | RunEvent::Resumed(_) | RunEvent::TasksAdded(_)))
+        || matches!(event, Event::Turn(_, TurnEvent::Finished(end)) if !end.delegate.is_empty())
 }
 
 struct Walk {

@@ -25,12 +25,7 @@ impl VoidedStage {
 
     /// All that was not as it must be, in one line.
     pub(crate) fn what(&self) -> String {
-        let all: Vec<&str> = self
-            .changed
-            .iter()
-            .chain(&self.restored)
-            .map(String::as_str)
-            .collect();
+        let all: Vec<&str> = self.changed.iter().chain(&self.restored).map(String::as_str).collect();
         all.join(", ")
     }
 }

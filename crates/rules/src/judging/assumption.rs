@@ -114,23 +114,15 @@ pub fn broken(message: &str) -> Option<BrokenAssumption> {
     let sentence = start - sentence_before(&text[..start]).len();
     let is_near = text[sentence..start].chars().count() <= EVIDENCE_CHARS / 2;
     let words = text[if is_near { sentence } else { start }..].trim();
-    Some(BrokenAssumption {
-        kind,
-        evidence: words.chars().take(EVIDENCE_CHARS).collect(),
-    })
+    Some(BrokenAssumption { kind, evidence: words.chars().take(EVIDENCE_CHARS).collect() })
 }
 
 /// Whether the agent says so itself, as something that holds now.
 fn is_news(before: &str, after: &str) -> bool {
     let sentence = sentence_before(before);
-    let clause = sentence
-        .rsplit([',', ';', ':', '(', '\u{2013}', '\u{2014}'])
-        .next()
-        .unwrap_or_default();
+    let clause = sentence.rsplit([',', ';', ':', '(', '\u{2013}', '\u{2014}']).next().unwrap_or_default();
     let clause = clause.to_lowercase();
-    let begin = BOUNDS
-        .iter()
-        .filter_map(|bound| Some(clause.rfind(bound)? + bound.len()));
+    let begin = BOUNDS.iter().filter_map(|bound| Some(clause.rfind(bound)? + bound.len()));
     let clause = &clause[begin.max().unwrap_or(0)..];
     let mut words = clause.split(|c: char| !c.is_alphanumeric() && !is_apostrophe(c));
     let denying = DENYING.join(" ");
@@ -185,10 +177,7 @@ mod tests {
     #[test]
     fn what_does_not_hold_is_heard() {
         for (text, want) in [
-            (
-                "The preconditions changed since the plan was made.",
-                "precondition_changed",
-            ),
+            ("The preconditions changed since the plan was made.", "precondition_changed"),
             ("A precondition has been violated", "precondition_changed"),
             ("The preconditions are no longer met", "precondition_changed"),
             ("The dependency failed completely.", "dependency_failed"),
@@ -196,26 +185,14 @@ mod tests {
             ("The acceptance criteria conflict.", "criteria_conflict"),
             ("criteria conflicts", "criteria_conflict"),
             ("The criterion conflicts with the other", "criteria_conflict"),
-            (
-                "These criteria directly contradict each other",
-                "criteria_conflict",
-            ),
+            ("These criteria directly contradict each other", "criteria_conflict"),
             ("I'm stuck because schema changed", "precondition_changed"),
-            (
-                "stuck because the database schema has changed",
-                "precondition_changed",
-            ),
+            ("stuck because the database schema has changed", "precondition_changed"),
             ("I cannot proceed because there is no key", "precondition_changed"),
             ("I can’t proceed, since it is gone", "precondition_changed"),
             ("Can not\nproceed as told", "precondition_changed"),
-            (
-                "I am unable to continue because it is gone",
-                "precondition_changed",
-            ),
-            (
-                "I did not finish it because the dependency failed.",
-                "dependency_failed",
-            ),
+            ("I am unable to continue because it is gone", "precondition_changed"),
+            ("I did not finish it because the dependency failed.", "dependency_failed"),
             ("It is not done, the dependency failed", "dependency_failed"),
             ("\u{1b}[31mdependency failed\u{1b}[0m", "dependency_failed"),
         ] {
@@ -226,10 +203,7 @@ mod tests {
     #[test]
     fn plain_sentences_that_say_it_are_heard() {
         let sentences = include_str!("../../../../fixtures/assumptions/broken.tsv");
-        let rows: Vec<(&str, &str)> = sentences
-            .lines()
-            .filter_map(|line| line.split_once('\t'))
-            .collect();
+        let rows: Vec<(&str, &str)> = sentences.lines().filter_map(|line| line.split_once('\t')).collect();
         assert_eq!(rows.len(), 93);
         for (want, text) in rows {
             assert_eq!(kind(text), Some(want), "{text:?}");
@@ -276,10 +250,7 @@ mod tests {
             assert_eq!(kind(text), None, "{text:?}");
         }
         // The one that is no supposition counts.
-        assert_eq!(
-            kind("If a dependency failed we stop. The dependency failed."),
-            Some("dependency_failed")
-        );
+        assert_eq!(kind("If a dependency failed we stop. The dependency failed."), Some("dependency_failed"));
     }
 
     #[test]

@@ -33,10 +33,7 @@ mod tests {
             ("Please complete the task.", 0),
             ("As your manager, this is an order", 2),
             ("You mustache", 0),
-            (
-                "you\nMUST; I'm instructing you. I’m instructing you! I am instructing you",
-                4,
-            ),
+            ("you\nMUST; I'm instructing you. I’m instructing you! I am instructing you", 4),
             ("as your supervisor, as your lead", 2),
             ("This is a directive. This is order.", 2),
             ("Do as I say, do exactly as we say.", 2),

@@ -26,19 +26,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const SEVERITIES: [Severity; 5] = [
-        Severity::Critical,
-        Severity::High,
-        Severity::Medium,
-        Severity::Low,
-        Severity::Info,
-    ];
-    const LEVELS: [Autonomy; 4] = [
-        Autonomy::Locked,
-        Autonomy::Supervised,
-        Autonomy::Semi,
-        Autonomy::Full,
-    ];
+    const SEVERITIES: [Severity; 5] =
+        [Severity::Critical, Severity::High, Severity::Medium, Severity::Low, Severity::Info];
+    const LEVELS: [Autonomy; 4] = [Autonomy::Locked, Autonomy::Supervised, Autonomy::Semi, Autonomy::Full];
 
     /// The matrix of section 15, cell by cell.
     #[test]

@@ -116,12 +116,7 @@ fn items_of(stage: &StagePlan) -> Vec<BaselineCheck> {
         StagePlan::Checks(checks) => {
             let all = (0..).zip(checks);
             all.map(|(at, check)| {
-                item(
-                    CheckPlace::Check(at),
-                    check.before(),
-                    &key_of(check),
-                    check.label_for_worker(),
-                )
+                item(CheckPlace::Check(at), check.before(), &key_of(check), check.label_for_worker())
             })
             .collect()
         }
@@ -138,12 +133,7 @@ fn items_of(stage: &StagePlan) -> Vec<BaselineCheck> {
         StagePlan::Own(own) => match &own.by {
             StageJudge::Command(command) => {
                 let label = format!("stage {}: {command}", own.name);
-                vec![item(
-                    CheckPlace::Stage(own.key),
-                    own.before,
-                    &label,
-                    label.clone(),
-                )]
+                vec![item(CheckPlace::Stage(own.key), own.before, &label, label.clone())]
             }
             StageJudge::Agent { .. } => Vec::new(),
         },
@@ -177,25 +167,13 @@ fn key_of(check: &Check) -> String {
     // A hidden one sees other files.
     let hidden = if check.is_hidden() { "hidden " } else { "" };
     let what = match check {
-        Check::Command {
-            command,
-            timeout,
-            cwd,
-            ..
-        } => format!("{command}\n{timeout}\n{cwd:?}"),
-        Check::FileExists {
-            paths,
-            min_bytes,
-            contains,
-            ..
-        } => format!("files {paths:?} {min_bytes:?} {contains:?}"),
-        Check::Metric {
-            command,
-            min,
-            max,
-            timeout,
-            ..
-        } => format!("metric {command}\n{timeout}\n{min:?} {max:?}"),
+        Check::Command { command, timeout, cwd, .. } => format!("{command}\n{timeout}\n{cwd:?}"),
+        Check::FileExists { paths, min_bytes, contains, .. } => {
+            format!("files {paths:?} {min_bytes:?} {contains:?}")
+        }
+        Check::Metric { command, min, max, timeout, .. } => {
+            format!("metric {command}\n{timeout}\n{min:?} {max:?}")
+        }
     };
     match check.reruns() {
         0 => format!("{hidden}{what}"),
@@ -309,27 +287,15 @@ mod tests {
         assert!(check(Red).is_proof());
         assert!(!check(Green).is_proof() && !check(Unknown).is_proof());
         let (never_ran, passes) = (true, false);
-        assert!(
-            !Weighed {
-                never_ran,
-                ..check(Red)
-            }
-            .is_proof()
-        );
+        assert!(!Weighed { never_ran, ..check(Red) }.is_proof());
         assert!(!Weighed { passes, ..check(Red) }.is_proof());
     }
 
     #[test]
     fn what_stands_for_work_is_the_first_that_applies() {
         use BeforeWork::{Green, Red, Unknown};
-        let guard = Weighed {
-            is_declared_guard: true,
-            ..check(Green)
-        };
-        let no_program = Weighed {
-            never_ran: true,
-            ..check(Red)
-        };
+        let guard = Weighed { is_declared_guard: true, ..check(Green) };
+        let no_program = Weighed { never_ran: true, ..check(Red) };
         for (checks, judged, refactoring, expected) in [
             (&[][..], true, true, ProofOf::Unchecked),
             (&[check(Green), check(Red)], false, false, ProofOf::Proven),

@@ -50,11 +50,8 @@ struct Vote<'a> {
 
 /// Joins the seats' scores, dimension by dimension, and weighs the dimensions.
 pub fn merge(seats: &[SeatScores], dimensions: &[Dimension], consensus: Consensus) -> PanelResult {
-    let mut merged = PanelResult {
-        dimensions: Vec::with_capacity(dimensions.len()),
-        points: None,
-        outliers: Vec::new(),
-    };
+    let mut merged =
+        PanelResult { dimensions: Vec::with_capacity(dimensions.len()), points: None, outliers: Vec::new() };
     for dimension in dimensions {
         let votes = votes_on(seats, &dimension.name);
         if let Some(joined) = join(&votes, consensus, &mut merged.outliers) {
@@ -83,9 +80,7 @@ pub fn is_decided(
             points,
             reasoning: String::new(),
         });
-        let seat = SeatScores {
-            scores: scores.collect(),
-        };
+        let seat = SeatScores { scores: scores.collect() };
         let mut all = seats.to_vec();
         all.extend(std::iter::repeat_n(seat, more));
         Some(merge(&all, dimensions, consensus).points? >= bar)
@@ -114,11 +109,8 @@ pub fn is_unsure(
             .iter()
             .map(|dimension| {
                 let is_out = |outlier: &Outlier| outlier.seat == seat && outlier.dimension == dimension.name;
-                let source = if merged.outliers.iter().any(is_out) {
-                    &merged.dimensions
-                } else {
-                    &scores.scores
-                };
+                let source =
+                    if merged.outliers.iter().any(is_out) { &merged.dimensions } else { &scores.scores };
                 let score = source.iter().find(|score| score.dimension == dimension.name)?;
                 Some((score.points, dimension.weight))
             })
@@ -140,11 +132,7 @@ pub fn is_unsure(
 fn votes_on<'a>(seats: &'a [SeatScores], dimension: &str) -> Vec<Vote<'a>> {
     let vote = |(seat, scores): (usize, &'a SeatScores)| {
         let score = scores.scores.iter().find(|score| score.dimension == dimension)?;
-        Some(Vote {
-            seat,
-            value: score.points.value(),
-            score,
-        })
+        Some(Vote { seat, value: score.points.value(), score })
     };
     seats.iter().enumerate().filter_map(vote).collect()
 }
@@ -153,9 +141,8 @@ fn votes_on<'a>(seats: &'a [SeatScores], dimension: &str) -> Vec<Vote<'a>> {
 fn join(votes: &[Vote], consensus: Consensus, outliers: &mut Vec<Outlier>) -> Option<DimensionScore> {
     let middle = median(votes.iter().map(|vote| vote.value))?;
     let tolerance = Decimal::from(TOLERANCE);
-    let (mut counted, mut out): (Vec<&Vote>, Vec<&Vote>) = votes
-        .iter()
-        .partition(|vote| (vote.value - middle).abs() <= tolerance);
+    let (mut counted, mut out): (Vec<&Vote>, Vec<&Vote>) =
+        votes.iter().partition(|vote| (vote.value - middle).abs() <= tolerance);
     if counted.is_empty() {
         // Two seats at 1 and 5: each is far from the middle, and neither is more wrong than the other.
         counted = std::mem::take(&mut out);
@@ -198,9 +185,7 @@ fn median(values: impl Iterator<Item = Decimal>) -> Option<Decimal> {
 }
 
 fn mean(values: impl Iterator<Item = Decimal>) -> Option<Decimal> {
-    let (sum, count) = values.fold((Decimal::ZERO, 0u32), |(sum, count), value| {
-        (sum + value, count + 1)
-    });
+    let (sum, count) = values.fold((Decimal::ZERO, 0u32), |(sum, count), value| (sum + value, count + 1));
     sum.checked_div(Decimal::from(count))
 }
 
@@ -209,10 +194,7 @@ fn weigh(scores: &[DimensionScore], dimensions: &[Dimension]) -> Option<Points> 
     if scores.len() != dimensions.len() || dimensions.iter().any(|d| d.weight <= Decimal::ZERO) {
         return None;
     }
-    let parts = scores
-        .iter()
-        .zip(dimensions)
-        .map(|(score, dimension)| (score.points, dimension.weight));
+    let parts = scores.iter().zip(dimensions).map(|(score, dimension)| (score.points, dimension.weight));
     Points::weighted_mean(parts)
 }
 
@@ -221,12 +203,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const ALL: [Consensus; 4] = [
-        Consensus::Median,
-        Consensus::ExcludeOutliers,
-        Consensus::Mean,
-        Consensus::ClippedMean,
-    ];
+    const ALL: [Consensus; 4] =
+        [Consensus::Median, Consensus::ExcludeOutliers, Consensus::Mean, Consensus::ClippedMean];
 
     fn dec(text: &str) -> Decimal {
         text.parse().unwrap()
@@ -237,20 +215,11 @@ mod tests {
     }
 
     fn dimension(name: &str, weight: &str) -> Dimension {
-        Dimension {
-            name: name.to_owned(),
-            weight: dec(weight),
-            description: None,
-            rubric: Vec::new(),
-        }
+        Dimension { name: name.to_owned(), weight: dec(weight), description: None, rubric: Vec::new() }
     }
 
     fn score(dimension: &str, points: Points, reasoning: &str) -> DimensionScore {
-        DimensionScore {
-            dimension: dimension.to_owned(),
-            points,
-            reasoning: reasoning.to_owned(),
-        }
+        DimensionScore { dimension: dimension.to_owned(), points, reasoning: reasoning.to_owned() }
     }
 
     /// A panel on the one dimension `d`; `-` is a seat that left it out.
@@ -319,20 +288,13 @@ mod tests {
         let dimensions = [dimension("d", "1"), dimension("e", "1")];
         let merged = merge(&panel(&["4"]), &dimensions, Consensus::Median);
         assert_eq!(merged.dimensions.len(), 1);
-        assert_eq!(
-            merged.points, None,
-            "a missing dimension never drops out of the divisor"
-        );
+        assert_eq!(merged.points, None, "a missing dimension never drops out of the divisor");
     }
 
     #[test]
     fn what_the_task_does_not_ask_for_is_ignored() {
-        let seat = SeatScores {
-            scores: vec![
-                score("d", Points::whole(80), ""),
-                score("charm", Points::ZERO, ""),
-            ],
-        };
+        let seat =
+            SeatScores { scores: vec![score("d", Points::whole(80), ""), score("charm", Points::ZERO, "")] };
         let merged = merge(&[seat], &[dimension("d", "1")], Consensus::Median);
         assert_eq!(merged.points, Some(Points::whole(80)));
         assert_eq!(merged.dimensions.len(), 1);
@@ -341,11 +303,7 @@ mod tests {
     #[test]
     fn dimensions_are_weighed() {
         // (weights, scores, the global score)
-        type Row = (
-            &'static [&'static str],
-            &'static [&'static str],
-            Option<&'static str>,
-        );
+        type Row = (&'static [&'static str], &'static [&'static str], Option<&'static str>);
         let rows: &[Row] = &[
             (&[".35", ".30", ".20", ".15"], &["4", "4", "3", "2"], Some("3.5")),
             (&[".35", ".30", ".20", ".15"], &["3", "3", "3", "3"], Some("3")),
@@ -359,11 +317,7 @@ mod tests {
         for (weights, scores, want) in rows {
             let names: Vec<_> = (0..weights.len()).map(|i| format!("d{i}")).collect();
             let dimensions: Vec<_> = names.iter().zip(*weights).map(|(n, w)| dimension(n, w)).collect();
-            let scores = names
-                .iter()
-                .zip(*scores)
-                .map(|(n, s)| score(n, score_of(s), ""))
-                .collect();
+            let scores = names.iter().zip(*scores).map(|(n, s)| score(n, score_of(s), "")).collect();
             let merged = merge(&[SeatScores { scores }], &dimensions, Consensus::Median);
             assert_eq!(
                 merged.points.map(Points::score),
@@ -378,24 +332,13 @@ mod tests {
     fn means_that_do_not_come_out_even_still_meet_a_bar_they_equal() {
         // Seven seats whose points add up to these sums: no dimension's mean is a finite decimal, but
         // (408 × .35 + 424 × .30 + 429 × .20 + 428 × .15) / 7 is exactly 60.
-        let sums = [
-            ("a", "0.35", 408),
-            ("b", "0.30", 424),
-            ("c", "0.20", 429),
-            ("d", "0.15", 428),
-        ];
+        let sums = [("a", "0.35", 408), ("b", "0.30", 424), ("c", "0.20", 429), ("d", "0.15", 428)];
         let seats: Vec<_> = (0..7)
             .map(|seat| SeatScores {
-                scores: sums
-                    .iter()
-                    .map(|(name, _, sum)| score(name, share_of(*sum, seat), ""))
-                    .collect(),
+                scores: sums.iter().map(|(name, _, sum)| score(name, share_of(*sum, seat), "")).collect(),
             })
             .collect();
-        let dimensions: Vec<_> = sums
-            .iter()
-            .map(|(name, weight, _)| dimension(name, weight))
-            .collect();
+        let dimensions: Vec<_> = sums.iter().map(|(name, weight, _)| dimension(name, weight)).collect();
         let merged = merge(&seats, &dimensions, Consensus::Mean);
         assert_eq!(merged.points, Some(Points::whole(60)));
     }
@@ -408,25 +351,13 @@ mod tests {
 
     #[test]
     fn the_reasoning_is_of_the_counted_seat_nearest_to_the_consensus() {
-        assert_eq!(
-            single(&["1", "4", "4"], Consensus::Median).dimensions[0].reasoning,
-            "seat 1"
-        );
+        assert_eq!(single(&["1", "4", "4"], Consensus::Median).dimensions[0].reasoning, "seat 1");
         // On a tie the first seat speaks.
-        assert_eq!(
-            single(&["3", "4"], Consensus::Median).dimensions[0].reasoning,
-            "seat 0"
-        );
+        assert_eq!(single(&["3", "4"], Consensus::Median).dimensions[0].reasoning, "seat 0");
         // The nearest is not the lowest.
-        assert_eq!(
-            single(&["3", "4", "4"], Consensus::Median).dimensions[0].reasoning,
-            "seat 1"
-        );
+        assert_eq!(single(&["3", "4", "4"], Consensus::Median).dimensions[0].reasoning, "seat 1");
         // An outlier never speaks, though the mean (2.33) lies nearer to it.
-        assert_eq!(
-            single(&["5", "1", "1"], Consensus::Mean).dimensions[0].reasoning,
-            "seat 1"
-        );
+        assert_eq!(single(&["5", "1", "1"], Consensus::Mean).dimensions[0].reasoning, "seat 1");
     }
 
     #[test]
@@ -478,10 +409,7 @@ mod tests {
         table
             .iter()
             .map(|(d, e)| SeatScores {
-                scores: vec![
-                    score("d", Points::whole(*d), ""),
-                    score("e", Points::whole(*e), ""),
-                ],
+                scores: vec![score("d", Points::whole(*d), ""), score("e", Points::whole(*e), "")],
             })
             .collect()
     }

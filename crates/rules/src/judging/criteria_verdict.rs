@@ -32,18 +32,8 @@ pub fn decide(
     let confidence = confidence(grades);
     let points = points(grades);
     let failed_required = grades.iter().any(|grade| grade.points == Some(Points::ZERO));
-    let (verdict, cause) = verdict(
-        points.filter(|_| confidence >= min_confidence),
-        failed_required,
-        bar,
-    );
-    VerificationDecision {
-        verdict,
-        cause,
-        points,
-        confidence,
-        findings: findings(criteria, grades),
-    }
+    let (verdict, cause) = verdict(points.filter(|_| confidence >= min_confidence), failed_required, bar);
+    VerificationDecision { verdict, cause, points, confidence, findings: findings(criteria, grades) }
 }
 
 /// The verdict on the points; without any that are sure enough, a person is referred to. A failed required criterion
@@ -83,10 +73,7 @@ fn mean(points: impl Iterator<Item = Points>) -> Option<Points> {
 
 fn findings(criteria: &[String], grades: &[CriterionGrade]) -> Vec<Finding> {
     let found = |result, severity, what: &'static str| {
-        let of_kind = criteria
-            .iter()
-            .zip(grades)
-            .filter(move |(_, grade)| grade.result() == result);
+        let of_kind = criteria.iter().zip(grades).filter(move |(_, grade)| grade.result() == result);
         of_kind.map(move |(criterion, grade)| {
             let (seen, more) = grade.evidence.split_once('\n').unwrap_or((&grade.evidence, ""));
             let finding = Finding::new(severity, format!("{what}: {criterion} ({seen})"));
@@ -119,12 +106,7 @@ mod tests {
                 evidence: "seen\nand printed".to_owned(),
             })
             .collect();
-        decide(
-            &criteria,
-            &grades,
-            Bar::default_bar(),
-            Points::whole(min_confidence),
-        )
+        decide(&criteria, &grades, Bar::default_bar(), Points::whole(min_confidence))
     }
 
     #[test]
@@ -138,19 +120,9 @@ mod tests {
             (&[MET, MET], Pass, None, Some(100)),
             (&[NOT_MET], Fail, Some(Cause::RequiredCriterion), Some(0)),
             // Above the bar in points, and still not what was asked for.
-            (
-                &[MET, MET, NOT_MET, MET],
-                Fail,
-                Some(Cause::RequiredCriterion),
-                Some(75),
-            ),
+            (&[MET, MET, NOT_MET, MET], Fail, Some(Cause::RequiredCriterion), Some(75)),
             // What was not checked cannot save it.
-            (
-                &[NOT_MET, NOT_CHECKED],
-                Fail,
-                Some(Cause::RequiredCriterion),
-                Some(0),
-            ),
+            (&[NOT_MET, NOT_CHECKED], Fail, Some(Cause::RequiredCriterion), Some(0)),
             (&[Some(50), Some(50)], Fail, Some(Cause::Score), Some(50)),
             (&[Some(50), MET], Pass, None, Some(75)),
         ] {
@@ -177,17 +149,11 @@ mod tests {
             .collect();
         assert_eq!(
             told,
-            [
-                (Severity::High, "not met: c2 (seen)"),
-                (Severity::Info, "not checked: c0 (seen)")
-            ]
+            [(Severity::High, "not met: c2 (seen)"), (Severity::Info, "not checked: c0 (seen)")]
         );
         let printed: Vec<_> = decision.findings.iter().map(|f| f.evidence.as_deref()).collect();
         assert_eq!(printed, [Some("and printed"), Some("and printed")]);
-        let short = CriterionGrade {
-            points: Some(Points::ZERO),
-            evidence: "seen".to_owned(),
-        };
+        let short = CriterionGrade { points: Some(Points::ZERO), evidence: "seen".to_owned() };
         assert_eq!(findings(&["c0".to_owned()], &[short])[0].evidence, None);
     }
 }

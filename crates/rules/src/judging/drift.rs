@@ -16,9 +16,7 @@ pub fn drift(said: &str, asked: &str) -> Option<f64> {
     if lengths <= 0.0 {
         return None;
     }
-    let shared = said
-        .iter()
-        .filter_map(|(word, count)| Some(count * asked.get(word)?));
+    let shared = said.iter().filter_map(|(word, count)| Some(count * asked.get(word)?));
     // Of nothing the sum would be -0.
     let cosine = shared.fold(0.0, |sum, product| sum + product) / lengths;
     (cosine < LITTLE).then_some(cosine)
@@ -26,9 +24,7 @@ pub fn drift(said: &str, asked: &str) -> Option<f64> {
 
 fn counts(text: &str) -> BTreeMap<String, f64> {
     let mut counts = BTreeMap::new();
-    let words = text
-        .split(|c: char| !c.is_alphanumeric())
-        .filter(|word| !word.is_empty());
+    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     for word in words {
         *counts.entry(word.to_lowercase()).or_default() += 1.0;
     }

@@ -33,11 +33,7 @@ pub fn watched(plan: &Plan, id: TaskId) -> Vec<String> {
     let here = names.iter().filter_map(|name| below(&folder, name));
     let all: Vec<String> = task.named_files().map(str::to_owned).chain(here).collect();
     // What is to be written elsewhere cannot be seen here.
-    if all.is_empty() && names.is_empty() {
-        vec![EVERYTHING.to_owned()]
-    } else {
-        all
-    }
+    if all.is_empty() && names.is_empty() { vec![EVERYTHING.to_owned()] } else { all }
 }
 
 /// A pattern for a file of this name in any folder of the workspace; `None` where it would lie elsewhere.
@@ -127,10 +123,7 @@ pub fn artifacts(files: &[TargetFileFact]) -> Option<PreflightReject> {
             Finding::new(Severity::High, format!("target file {} {what}", file.path))
         })
         .collect();
-    Some(PreflightReject {
-        points: Points::whole(20),
-        findings,
-    })
+    Some(PreflightReject { points: Points::whole(20), findings })
 }
 
 /// Whether the kind of work is to write files, unless the task says that its answer may be all of it.
@@ -141,28 +134,20 @@ pub fn must_write(task: &TaskPlan) -> bool {
 /// Whether work that touched no file counts as not done: it declares files, or is of a kind that changes some. What acts
 /// elsewhere, or judges, leaves none.
 pub fn must_touch(task: &TaskPlan) -> bool {
-    let by_kind = matches!(
-        task.kind,
-        TaskType::Implement | TaskType::Test | TaskType::Refactor
-    );
+    let by_kind = matches!(task.kind, TaskType::Implement | TaskType::Test | TaskType::Refactor);
     let acts_elsewhere = task.side_effects || matches!(task.kind, TaskType::Deploy | TaskType::Verification);
     (by_kind || !task.target_files.is_empty()) && !acts_elsewhere
 }
 
 /// Whether work without any tool call counts as not done: as the task says, else by the kind of work.
 pub fn requires_tool_calls(task: &TaskPlan) -> bool {
-    let acts = matches!(
-        task.kind,
-        TaskType::Implement | TaskType::Test | TaskType::Refactor | TaskType::Deploy
-    );
+    let acts =
+        matches!(task.kind, TaskType::Implement | TaskType::Test | TaskType::Refactor | TaskType::Deploy);
     task.requires_tool_calls.unwrap_or(acts)
 }
 
 fn rejected(points: u8, why: String) -> PreflightReject {
-    PreflightReject {
-        points: Points::whole(points),
-        findings: vec![Finding::new(Severity::High, why)],
-    }
+    PreflightReject { points: Points::whole(points), findings: vec![Finding::new(Severity::High, why)] }
 }
 
 /// The agent's own ledger shows that it called no tool, and the work needs some.
@@ -198,10 +183,7 @@ mod tests {
     use super::*;
 
     fn file(path: &str, state: FileState) -> TargetFileFact {
-        TargetFileFact {
-            path: path.to_owned(),
-            state,
-        }
+        TargetFileFact { path: path.to_owned(), state }
     }
 
     #[test]
@@ -209,19 +191,13 @@ mod tests {
         let reject = artifacts(&[file("a.md", FileState::Missing), file("b.md", FileState::Empty)]).unwrap();
         assert_eq!(reject.points, Points::whole(20));
         let texts: Vec<_> = reject.findings.iter().map(|f| f.description.as_str()).collect();
-        assert_eq!(
-            texts,
-            ["target file a.md does not exist", "target file b.md is empty"]
-        );
+        assert_eq!(texts, ["target file a.md does not exist", "target file b.md is empty"]);
     }
 
     #[test]
     fn one_filled_file_or_none_declared_is_left_to_the_judges() {
         assert_eq!(artifacts(&[]), None);
-        assert_eq!(
-            artifacts(&[file("a", FileState::Missing), file("b", FileState::Filled)]),
-            None
-        );
+        assert_eq!(artifacts(&[file("a", FileState::Missing), file("b", FileState::Filled)]), None);
     }
 
     /// A plan of one task of this kind.
@@ -254,11 +230,7 @@ mod tests {
             (COMMAND, asked, &["f"]),
             (COMMAND, ", description: write a report", &["**"]),
             (COMMAND, ", description: write ./a/b.md", &["**/a/b.md"]),
-            (
-                COMMAND,
-                ", targetFiles: [f], description: write b.md",
-                &["f", "**/b.md"],
-            ),
+            (COMMAND, ", targetFiles: [f], description: write b.md", &["f", "**/b.md"]),
             // It is written elsewhere.
             (COMMAND, ", description: write ~/b.md", &[]),
             (COMMAND, ", description: write ../b.md", &[]),
@@ -316,18 +288,12 @@ mod tests {
         let said = |reject: PreflightReject| (reject.points, reject.findings[0].description.clone());
         let start = "the task asks for a file to be written, and";
         let twenty = Points::whole(20);
-        assert_eq!(
-            said(nothing_written(&[])),
-            (twenty, format!("{start} no file was written"))
-        );
+        assert_eq!(said(nothing_written(&[])), (twenty, format!("{start} no file was written")));
         assert_eq!(
             said(nothing_written(&["a", "b"])),
             (twenty, format!("{start} none of these was written: a, b"))
         );
-        assert_eq!(
-            said(hollow_work("why")),
-            (twenty, "no work was done: why".to_owned())
-        );
+        assert_eq!(said(hollow_work("why")), (twenty, "no work was done: why".to_owned()));
         assert_eq!(zero_tool_calls().points, Points::ZERO);
     }
 }

@@ -30,11 +30,8 @@ const KINDS: [&str; 7] = [
 ];
 
 /// The verdicts that a judge may declare.
-pub(super) const VERDICTS: [(&str, DeclaredVerdict); 3] = [
-    ("pass", DeclaredVerdict::Pass),
-    ("fail", DeclaredVerdict::Fail),
-    ("refer", DeclaredVerdict::Refer),
-];
+pub(super) const VERDICTS: [(&str, DeclaredVerdict); 3] =
+    [("pass", DeclaredVerdict::Pass), ("fail", DeclaredVerdict::Fail), ("refer", DeclaredVerdict::Refer)];
 
 /// A finding as it is kept: what kind it is of stands before what it says, and no text goes on and on.
 fn kept(mut finding: Finding, object: &Json) -> Finding {
@@ -64,19 +61,12 @@ pub fn read_opinion(reply: &str, work: &Quoted) -> Result<Opinion, Unparsed> {
         let reason = shortened(&object.text_at(&["reason", "reasoning", "summary"])?);
         let items = items_of(object).unwrap_or_default();
         let items = items.into_iter().flatten();
-        let findings: Vec<Finding> = items
-            .map(|(finding, object)| kept(finding, object))
-            .take(MOST_FINDINGS)
-            .collect();
+        let findings: Vec<Finding> =
+            items.map(|(finding, object)| kept(finding, object)).take(MOST_FINDINGS).collect();
         if verdict != DeclaredVerdict::Pass && reason.is_empty() && findings.is_empty() {
             return Err(wrong("a verdict that is not `pass` needs a `reason`"));
         }
-        Ok(Opinion {
-            verdict,
-            reason,
-            findings,
-            prior: answers_in(object),
-        })
+        Ok(Opinion { verdict, reason, findings, prior: answers_in(object) })
     })
 }
 
@@ -135,14 +125,10 @@ pub fn read_findings(reply: &str, work: &Quoted) -> Result<FindingsReport, Unpar
         faults.push(Unparsed::BrokenJson.to_string());
     }
     // The worst first: they are what may not be lost.
-    report
-        .findings
-        .sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    report.findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     let count = report.findings.len();
     if count > MOST_FINDINGS {
-        faults.push(format!(
-            "it has {count} findings; give the {MOST_FINDINGS} that matter most"
-        ));
+        faults.push(format!("it has {count} findings; give the {MOST_FINDINGS} that matter most"));
         report.findings.truncate(MOST_FINDINGS);
     }
     report.unread = faults.into_iter().next();
@@ -160,10 +146,7 @@ fn report_of(value: &Json) -> Option<Vec<FindingItem<'_>>> {
 
 fn proved(mut finding: Finding) -> Finding {
     if finding.severity >= Severity::High && finding.evidence.is_none() {
-        finding.evidence = Some(format!(
-            "none was given; reported as {}",
-            finding.severity.as_str()
-        ));
+        finding.evidence = Some(format!("none was given; reported as {}", finding.severity.as_str()));
         finding.severity = Severity::Medium;
     }
     finding
@@ -297,18 +280,13 @@ mod tests {
         list.push(finding("critical", "line 3"));
         let reply = json!({"findings": list}).to_string();
         let report = super::read_findings(&reply, &Quoted::default()).unwrap();
-        assert_eq!(
-            (report.findings.len(), report.findings[0].severity),
-            (25, Severity::Critical)
-        );
+        assert_eq!((report.findings.len(), report.findings[0].severity), (25, Severity::Critical));
         assert!(report.unread.is_some() && report.grave);
         // In pieces, amid prose, and in a list without a name.
         let one = finding("high", "line 3").to_string();
-        for reply in [
-            format!("First:\n{one}\nThen:\n{one}"),
-            format!("[{one}]"),
-            format!("{{\"findings\": {one}}}"),
-        ] {
+        for reply in
+            [format!("First:\n{one}\nThen:\n{one}"), format!("[{one}]"), format!("{{\"findings\": {one}}}")]
+        {
             assert_eq!(read_findings(&reply).unwrap().len(), 1, "{reply}");
         }
         for doubtful in [
@@ -316,11 +294,7 @@ mod tests {
             format!("I found {one} and nothing else."),
         ] {
             let report = super::read_findings(&doubtful, &Quoted::default()).unwrap();
-            assert_eq!(
-                (report.findings.len(), report.unread.is_some()),
-                (1, true),
-                "{doubtful}"
-            );
+            assert_eq!((report.findings.len(), report.unread.is_some()), (1, true), "{doubtful}");
         }
     }
 
@@ -368,9 +342,7 @@ mod tests {
         let long = |length: usize| {
             let finding = json!({"severity": "low", "description": "é".repeat(length), "evidence": "é".repeat(length),
                                  "suggestedFix": "é".repeat(length)});
-            let found = read_findings(&json!({"findings": [finding]}).to_string())
-                .unwrap()
-                .remove(0);
+            let found = read_findings(&json!({"findings": [finding]}).to_string()).unwrap().remove(0);
             let texts = [Some(found.description), found.evidence, found.suggested_fix];
             texts.map(|text| text.unwrap().chars().count())
         };
@@ -408,10 +380,7 @@ mod tests {
     #[test]
     fn a_stage_says_pass_fail_or_refer_and_why() {
         let read = |text: &str| read_opinion(text, &Quoted::default());
-        assert_eq!(
-            read(r#"{"verdict": "pass"}"#).unwrap().verdict,
-            DeclaredVerdict::Pass
-        );
+        assert_eq!(read(r#"{"verdict": "pass"}"#).unwrap().verdict, DeclaredVerdict::Pass);
         let failed = read(
             r#"{"verdict": "fail", "reason": " no licence ", "findings": [{"severity": "low", "description": "x"}]}"#,
         );

@@ -82,9 +82,7 @@ fn words(text: &str) -> String {
 }
 
 fn has_any(words: &str, phrases: &[&str]) -> bool {
-    phrases
-        .iter()
-        .any(|phrase| words.contains(&format!(" {phrase} ")))
+    phrases.iter().any(|phrase| words.contains(&format!(" {phrase} ")))
 }
 
 #[cfg(test)]

@@ -24,16 +24,9 @@ pub enum Triage {
 /// Why the reply says nothing: then the request is cancelled with that reason.
 pub fn parse_triage(reply: &str, work: &Quoted) -> Result<Triage, Unparsed> {
     let read = read_object(reply, work, "accepted", |object| {
-        let words = |name| {
-            object
-                .text_at(&[name])
-                .map(|text| Some(text).filter(|text| !text.is_empty()))
-        };
+        let words = |name| object.text_at(&[name]).map(|text| Some(text).filter(|text| !text.is_empty()));
         if object.required_bool("accepted")? {
-            return Ok(Triage::Accepted {
-                title: words("title")?,
-                description: words("description")?,
-            });
+            return Ok(Triage::Accepted { title: words("title")?, description: words("description")? });
         }
         let reason = words("reason")?.ok_or_else(|| wrong("a request is refused with a `reason`"))?;
         Ok(Triage::Refused(reason))
@@ -51,23 +44,11 @@ mod tests {
 
     #[test]
     fn only_a_clear_word_is_a_yes() {
-        let plain = Triage::Accepted {
-            title: None,
-            description: None,
-        };
+        let plain = Triage::Accepted { title: None, description: None };
         assert_eq!(parse_triage("{\"accepted\": true}"), Ok(plain.clone()));
-        assert_eq!(
-            parse_triage("I say:\n{\"accepted\": true, \"also\": 1}"),
-            Ok(plain.clone())
-        );
-        assert_eq!(
-            parse_triage("```json\n{\"accepted\": true, \"title\": \" \"}\n```"),
-            Ok(plain)
-        );
-        let better = Triage::Accepted {
-            title: Some("t".to_owned()),
-            description: Some("d".to_owned()),
-        };
+        assert_eq!(parse_triage("I say:\n{\"accepted\": true, \"also\": 1}"), Ok(plain.clone()));
+        assert_eq!(parse_triage("```json\n{\"accepted\": true, \"title\": \" \"}\n```"), Ok(plain));
+        let better = Triage::Accepted { title: Some("t".to_owned()), description: Some("d".to_owned()) };
         let reply = r#"{"accepted": true, "title": "t", "description": "d", "reason": "clear"}"#;
         assert_eq!(parse_triage(reply), Ok(better));
         assert_eq!(

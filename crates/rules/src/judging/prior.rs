@@ -12,21 +12,13 @@ pub const MOST_POINTS: usize = 25;
 /// that fell short.
 pub fn points(findings: &[Finding], dimensions: &[DimensionScore]) -> Vec<Finding> {
     let mut points: Vec<Finding> = Vec::new();
-    for finding in findings
-        .iter()
-        .filter(|finding| finding.severity > Severity::Info)
-    {
-        if !points
-            .iter()
-            .any(|known| known.description == finding.description)
-        {
+    for finding in findings.iter().filter(|finding| finding.severity > Severity::Info) {
+        if !points.iter().any(|known| known.description == finding.description) {
             points.push(finding.clone());
         }
     }
     if points.is_empty() {
-        let short = dimensions
-            .iter()
-            .filter(|dimension| dimension.points < Points::FULL);
+        let short = dimensions.iter().filter(|dimension| dimension.points < Points::FULL);
         points.extend(short.map(|dimension| {
             let score = dimension.points.score().round_dp(2).normalize();
             let words = format!("{}: {score} of 5. {}", dimension.dimension, dimension.reasoning);
@@ -44,9 +36,7 @@ pub fn unanswered(points: usize, answers: &[PriorAnswer]) -> Option<String> {
     let missing: Vec<String> = numbers.map(|number| number.to_string()).collect();
     match &missing[..] {
         [] => None,
-        [one] => Some(format!(
-            "it does not say whether point {one} of the earlier feedback was addressed"
-        )),
+        [one] => Some(format!("it does not say whether point {one} of the earlier feedback was addressed")),
         several => Some(format!(
             "it does not say whether the points {} of the earlier feedback were addressed",
             several.join(", ")
@@ -59,9 +49,7 @@ pub fn unanswered(points: usize, answers: &[PriorAnswer]) -> Option<String> {
 pub fn open(points: Vec<Finding>, reviewers: &[&[PriorAnswer]], unless_answered: bool) -> Vec<Finding> {
     let still_open = |(index, mut point): (usize, Finding)| {
         let answers = reviewers.iter().flat_map(|answers| answers.iter());
-        let mut answers = answers
-            .filter(|answer| answer.id as usize == index + 1)
-            .peekable();
+        let mut answers = answers.filter(|answer| answer.id as usize == index + 1).peekable();
         let is_silent = answers.peek().is_none();
         let denied = answers.find(|answer| answer.addressed == Addressed::No);
         if let Some(note) = denied.map(|answer| &answer.note).filter(|note| !note.is_empty()) {
@@ -79,12 +67,7 @@ pub fn denied(points: &[Finding], answers: &[PriorAnswer]) -> Vec<Finding> {
         let mut answers = answers.iter();
         answers.any(|answer| answer.id as usize == index + 1 && answer.addressed == Addressed::No)
     };
-    points
-        .iter()
-        .enumerate()
-        .filter(is_denied)
-        .map(|(_, point)| point.clone())
-        .collect()
+    points.iter().enumerate().filter(is_denied).map(|(_, point)| point.clone()).collect()
 }
 
 #[cfg(test)]
@@ -92,11 +75,7 @@ mod tests {
     use super::*;
 
     fn answer(point: u32, addressed: Addressed) -> PriorAnswer {
-        PriorAnswer {
-            id: point,
-            addressed,
-            note: String::new(),
-        }
+        PriorAnswer { id: point, addressed, note: String::new() }
     }
 
     fn dimension(score: u8) -> DimensionScore {
@@ -121,18 +100,14 @@ mod tests {
         assert_eq!(words(points(&found, &[dimension(40)])), ["no tests", "typo"]);
         let short = points(&found[..1], &[dimension(40), dimension(100)]);
         assert_eq!(words(short), ["depth: 2 of 5. too shallow"]);
-        let many: Vec<Finding> = (0..30)
-            .map(|n| Finding::new(Severity::Low, n.to_string()))
-            .collect();
+        let many: Vec<Finding> = (0..30).map(|n| Finding::new(Severity::Low, n.to_string())).collect();
         assert_eq!(points(&many, &[]).len(), MOST_POINTS);
     }
 
     #[test]
     fn silence_and_no_leave_a_point_open() {
         use Addressed::{No, Partly, Yes};
-        let points: Vec<Finding> = (1..=4)
-            .map(|n| Finding::new(Severity::High, n.to_string()))
-            .collect();
+        let points: Vec<Finding> = (1..=4).map(|n| Finding::new(Severity::High, n.to_string())).collect();
         let first = [answer(1, Yes), answer(2, No), answer(3, Partly)];
         let second = [answer(1, Yes), answer(2, Yes)];
         let still: Vec<(String, bool)> = open(points.clone(), &[&first, &second], true)

@@ -21,31 +21,22 @@ const LONGEST: usize = 500;
 ///
 /// Why the reply holds none.
 pub fn read(reply: &str, work: &Quoted) -> Result<Vec<Probe>, Unparsed> {
-    read_object(reply, work, "probes", |object| {
-        match object.only(&["probes"])? {
-            Some(Json::List(items)) => items.iter().map(probe).collect(),
-            _ => Err(wrong("`probes` is not a list")),
-        }
+    read_object(reply, work, "probes", |object| match object.only(&["probes"])? {
+        Some(Json::List(items)) => items.iter().map(probe).collect(),
+        _ => Err(wrong("`probes` is not a list")),
     })
 }
 
 fn probe(item: &Json) -> Result<Probe, Unparsed> {
     let number = item.only(&["criterion"])?.and_then(Json::number);
-    let criterion = number
-        .filter(|number| number.is_integer())
-        .and_then(|number| number.to_u32());
+    let criterion = number.filter(|number| number.is_integer()).and_then(|number| number.to_u32());
     let criterion = criterion.ok_or_else(|| wrong("a probe does not say the number of its criterion"))?;
     let said = item.text_at(&["probe"])?;
     let text = said.split_whitespace().collect::<Vec<_>>().join(" ");
     match text.chars().count() {
         0 => Err(wrong(format!("a probe of criterion {criterion} is empty"))),
-        n if n > LONGEST => Err(wrong(format!(
-            "a probe of criterion {criterion} has {n} characters"
-        ))),
-        _ => Ok(Probe {
-            criterion,
-            probe: text,
-        }),
+        n if n > LONGEST => Err(wrong(format!("a probe of criterion {criterion} has {n} characters"))),
+        _ => Ok(Probe { criterion, probe: text }),
     }
 }
 
@@ -59,15 +50,11 @@ pub fn fit(criteria: usize, probes: &[Probe]) -> Result<(), String> {
         return Err(format!("there is no criterion {}", unknown.criterion));
     }
     for criterion in 1..=criteria {
-        let of_it = probes
-            .iter()
-            .filter(|probe| probe.criterion as usize == criterion);
+        let of_it = probes.iter().filter(|probe| probe.criterion as usize == criterion);
         match of_it.count() {
             0 => return Err(format!("criterion {criterion} has no probe")),
             n if n > MOST_PROBES => {
-                return Err(format!(
-                    "criterion {criterion} has {n} probes, more than {MOST_PROBES}"
-                ));
+                return Err(format!("criterion {criterion} has {n} probes, more than {MOST_PROBES}"));
             }
             _ => {}
         }
@@ -117,10 +104,7 @@ mod tests {
     #[test]
     fn a_probe_ends() {
         let of = |length: usize| {
-            format!(
-                r#"{{"probes": [{{"criterion": 1, "probe": "{}"}}]}}"#,
-                "é".repeat(length)
-            )
+            format!(r#"{{"probes": [{{"criterion": 1, "probe": "{}"}}]}}"#, "é".repeat(length))
         };
         assert_eq!(read_and_fit(1, &of(LONGEST)), Ok(1));
         for length in [LONGEST + 1, LONGEST + 2] {

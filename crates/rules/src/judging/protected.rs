@@ -17,9 +17,7 @@ use super::heuristic::named_commands;
 const MOST_FOLDERS: usize = 16;
 
 /// The signs between the words of a shell's command, beside white space.
-const BETWEEN: &[char] = &[
-    ';', '|', '&', '(', ')', '<', '>', '"', '\'', '`', '$', '{', '}', '=', ',', ':',
-];
+const BETWEEN: &[char] = &[';', '|', '&', '(', ')', '<', '>', '"', '\'', '`', '$', '{', '}', '=', ',', ':'];
 
 /// The end of a sentence about a write that was refused because its file is protected.
 pub const PROTECTED: &str = " (protected)";
@@ -43,9 +41,7 @@ pub fn named_by_judging(
         }
         folders.insert(folder);
     }
-    let agents = judges
-        .iter()
-        .flat_map(|id| std::iter::once(*id).chain(plan.fallbacks(*id)));
+    let agents = judges.iter().flat_map(|id| std::iter::once(*id).chain(plan.fallbacks(*id)));
     for agent in agents.collect::<BTreeSet<AgentId>>() {
         let spec = &plan.agent(agent).spec;
         let own = spec.preset.iter().flat_map(|preset| preset.argv.first());
@@ -60,10 +56,7 @@ pub fn named_by_judging(
 /// The files that commands which serve the run may mean: those of channels that anything notifies, and the one
 /// that prepares the folders of isolated tasks. Both run beside the work, and later than it.
 pub fn named_by_serving(plan: &Plan, mission_folder: &Path) -> NamedPaths {
-    let mut found = NamedPaths {
-        serve: true,
-        ..NamedPaths::default()
-    };
+    let mut found = NamedPaths { serve: true, ..NamedPaths::default() };
     for name in plan.notified_channels() {
         let line = plan.channel(name).and_then(|channel| channel.spec.run.as_ref());
         found.line(mission_folder, line);
@@ -119,12 +112,10 @@ pub fn judging_commands(plan: &Plan, id: TaskId) -> Vec<(Option<String>, String)
 
 fn approver_commands(plan: &Plan, id: TaskId) -> impl Iterator<Item = &str> {
     let approvers = plan.task(id).approvals.iter();
-    approvers
-        .flat_map(|approval| &approval.approvers)
-        .filter_map(|approver| match approver {
-            ApproverPlan::Command(command) => Some(&**command),
-            _ => None,
-        })
+    approvers.flat_map(|approval| &approval.approvers).filter_map(|approver| match approver {
+        ApproverPlan::Command(command) => Some(&**command),
+        _ => None,
+    })
 }
 
 fn check_commands(plan: &Plan, id: TaskId) -> Vec<(Option<String>, String)> {
@@ -141,11 +132,7 @@ fn check_commands(plan: &Plan, id: TaskId) -> Vec<(Option<String>, String)> {
         (None, text)
     }));
     if let Some(verification) = task.verification().filter(|v| v.rubric.is_none()) {
-        all.extend(
-            named_commands(&verification.criteria)
-                .into_iter()
-                .map(|command| (None, command)),
-        );
+        all.extend(named_commands(&verification.criteria).into_iter().map(|command| (None, command)));
     }
     let of_stages = task.pipeline.iter().filter_map(StagePlan::command);
     all.extend(of_stages.map(|command| (None, command.to_owned())));
@@ -296,18 +283,14 @@ fn written_anew(text: &str) -> Option<&str> {
     let (before, behind) = text.split_once('>')?;
     let is_plain = !before.contains([';', '|', '(', ')', '{', '}', '\n', '"', '\'', '`', '#'])
         && before.strip_suffix('&').unwrap_or(before).matches('&').count() == 0;
-    let target = behind
-        .strip_prefix('|')
-        .unwrap_or(behind)
-        .trim_start_matches([' ', '\t']);
+    let target = behind.strip_prefix('|').unwrap_or(behind).trim_start_matches([' ', '\t']);
     if !is_plain || target.starts_with(['>', '&', '(', '|']) {
         return None;
     }
     let is_end = |c: char| c.is_whitespace() || [';', '|', '&', ')', '<', '>'].contains(&c);
     let name = target.split(is_end).next()?.trim_matches(['"', '\'']);
-    let read_before = before
-        .split(|c: char| c.is_whitespace() || BETWEEN.contains(&c))
-        .any(|word| word == name);
+    let read_before =
+        before.split(|c: char| c.is_whitespace() || BETWEEN.contains(&c)).any(|word| word == name);
     (!name.is_empty() && !read_before).then_some(name)
 }
 
@@ -346,23 +329,10 @@ mod tests {
             found.shell(Path::new("/w"), command);
             found.paths.contains_key(Path::new("/w/log"))
         };
-        for command in [
-            "x > log",
-            "x >log 2>&1; grep ok log",
-            "x 2> 'log'",
-            "x &>log",
-            "x >| log",
-        ] {
+        for command in ["x > log", "x >log 2>&1; grep ok log", "x 2> 'log'", "x &>log", "x >| log"] {
             assert!(!named(command), "{command}");
         }
-        for command in [
-            "x >> log",
-            "x log",
-            "x < log",
-            "x >&2 log",
-            "x 2>&1 | tee log",
-            "diff >(x) log",
-        ] {
+        for command in ["x >> log", "x log", "x < log", "x >&2 log", "x 2>&1 | tee log", "diff >(x) log"] {
             assert!(named(command), "{command}");
         }
     }
@@ -393,20 +363,14 @@ mod tests {
             ("sh \"$PWD/check.sh\"", "check.sh"),
             ("sh $HERE/tools/check.sh", "tools/check.sh"),
             ("for f in a.sh b.sh; do sh $f; done", "b.sh"),
-            (
-                "if ! A=1 timeout -s KILL 10 python3.11 -W error check.py; then false; fi",
-                "check.py",
-            ),
+            ("if ! A=1 timeout -s KILL 10 python3.11 -W error check.py; then false; fi", "check.py"),
             ("cd sub && node --require ./setup.js check.js", "sub/setup.js"),
             ("bash -c 'cd sub; . ./check.sh'", "sub/check.sh"),
             ("sh < check.sh", "check.sh"),
             ("uv run --quiet python -u check.py", "check.py"),
             ("go run check.go answer.txt", "check.go"),
             ("find . -name '*.txt' -exec ruby check.rb {} +", "check.rb"),
-            (
-                "diff -u <(sort answer.txt) 'expected one.txt'",
-                "expected one.txt",
-            ),
+            ("diff -u <(sort answer.txt) 'expected one.txt'", "expected one.txt"),
             ("cmp answer.bin expected.bin", "expected.bin"),
             ("comm -3 answer.txt - < expected.txt", "expected.txt"),
             ("sha256sum --quiet -c SUMS", "SUMS"),
@@ -453,25 +417,12 @@ mod tests {
     fn every_word_of_a_command_may_be_a_path() {
         let mut found = NamedPaths::default();
         let folder = Path::new("/w");
-        found.shell(
-            folder,
-            "cd sub && sh -eu 'check it.sh' --config=conf.toml tests/a.py::test_one; ./x",
-        );
+        found.shell(folder, "cd sub && sh -eu 'check it.sh' --config=conf.toml tests/a.py::test_one; ./x");
         found.argv(folder, &["sh".to_owned(), "{workspace}/a b.sh".to_owned()]);
-        for path in [
-            "/w/sh",
-            "/w/sub/conf.toml",
-            "/w/conf.toml",
-            "/w/tests/a.py",
-            "/w/x",
-            "/w/sub/x",
-            "/w/a b.sh",
-        ] {
-            assert!(
-                found.paths.contains_key(Path::new(path)),
-                "{path}: {:?}",
-                found.paths
-            );
+        for path in
+            ["/w/sh", "/w/sub/conf.toml", "/w/conf.toml", "/w/tests/a.py", "/w/x", "/w/sub/x", "/w/a b.sh"]
+        {
+            assert!(found.paths.contains_key(Path::new(path)), "{path}: {:?}", found.paths);
         }
     }
 }

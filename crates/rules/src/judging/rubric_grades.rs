@@ -69,19 +69,11 @@ fn grade(name: &str, value: &Json) -> Result<GradeGiven, Unparsed> {
 /// # Errors
 /// When one of its criteria has no grade, more than one, or one that its kind does not know.
 pub fn fit(rubric: &Rubric, reply: &RubricReply) -> Result<Vec<CriterionGrade>, String> {
-    let is_another = |given: &GradeGiven| {
-        rubric
-            .criteria
-            .iter()
-            .any(|other| *other.name == *given.criterion)
-    };
+    let is_another = |given: &GradeGiven| rubric.criteria.iter().any(|other| *other.name == *given.criterion);
     let grade = |criterion: &Criterion| {
         let name = &*criterion.name;
         let exact = reply.grades.iter().find(|given| given.criterion == name);
-        let alike = reply
-            .grades
-            .iter()
-            .filter(|given| plain(&given.criterion) == plain(name));
+        let alike = reply.grades.iter().filter(|given| plain(&given.criterion) == plain(name));
         let mut alike = alike.filter(|given| !is_another(given));
         let given = match (exact, alike.next(), alike.next()) {
             (Some(given), None, _) | (None, Some(given), None) => given,
@@ -91,10 +83,7 @@ pub fn fit(rubric: &Rubric, reply: &RubricReply) -> Result<Vec<CriterionGrade>, 
         if !is_legal(criterion.grade, given.points) {
             return Err(format!("'{name}' has a grade that its kind does not know"));
         }
-        Ok(CriterionGrade {
-            points: Some(given.points),
-            evidence: given.reasoning.clone(),
-        })
+        Ok(CriterionGrade { points: Some(given.points), evidence: given.reasoning.clone() })
     };
     rubric.criteria.iter().map(grade).collect()
 }
@@ -152,31 +141,14 @@ pub fn decide(
             .filter(|(_, grade)| grade.points != Some(Points::FULL) && verdict == Verdict::Fail)
             .map(|(criterion, grade)| shortfall(criterion, grade)),
     );
-    VerificationDecision {
-        verdict,
-        cause,
-        points,
-        confidence: reply.confidence,
-        findings,
-    }
+    VerificationDecision { verdict, cause, points, confidence: reply.confidence, findings }
 }
 
 /// The finding for the worker about a criterion that is not fully met.
 fn shortfall(criterion: &Criterion, grade: &CriterionGrade) -> Finding {
-    let severity = if grade.points == Some(Points::ZERO) {
-        Severity::High
-    } else {
-        Severity::Medium
-    };
-    let why = if grade.evidence.is_empty() {
-        String::new()
-    } else {
-        format!(": {}", grade.evidence)
-    };
-    Finding::new(
-        severity,
-        format!("{} is {}{why}", criterion.name, grade.result().as_str()),
-    )
+    let severity = if grade.points == Some(Points::ZERO) { Severity::High } else { Severity::Medium };
+    let why = if grade.evidence.is_empty() { String::new() } else { format!(": {}", grade.evidence) };
+    Finding::new(severity, format!("{} is {}{why}", criterion.name, grade.result().as_str()))
 }
 
 #[cfg(test)]
@@ -217,10 +189,7 @@ mod tests {
     fn decided(text: &str, bar: u8) -> Result<VerificationDecision, String> {
         let (rubric, reply) = (rubric(), said(text)?);
         let grades = fit(&rubric, &reply)?;
-        let bar = Bar {
-            points: Points::whole(bar),
-            ..Bar::default_bar()
-        };
+        let bar = Bar { points: Points::whole(bar), ..Bar::default_bar() };
         Ok(decide(&rubric, &grades, &reply, bar, Points::whole(70)))
     }
 
@@ -238,10 +207,7 @@ mod tests {
         assert!(graded(["Runs", "x"]).is_ok());
         assert_eq!(graded(["RUNS", "Runs"]).unwrap_err(), "'runs' is graded twice");
         assert_eq!(graded(["walks", "x"]).unwrap_err(), "'runs' is not graded");
-        rubric.criteria.push(Criterion {
-            name: "r-uns".into(),
-            ..rubric.criteria[0].clone()
-        });
+        rubric.criteria.push(Criterion { name: "r-uns".into(), ..rubric.criteria[0].clone() });
         let reply = json!({"criteria": {"runs": {"grade": 1}}, "verdict": "pass", "confidence": 1});
         let why = fit(&rubric, &said(&reply.to_string()).unwrap()).unwrap_err();
         assert_eq!(why, "'r-uns' is not graded", "another's grade is none of its own");
@@ -255,14 +221,7 @@ mod tests {
             ([1.0, 0.5, 0.0], "pass", 0.9, Pass, None, 65),
             ([1.0, 0.0, 0.45], "pass", 0.9, Fail, Some(Cause::Score), 59),
             ([1.0, 0.0, 0.5], "pass", 0.9, Pass, None, 60),
-            (
-                [0.0, 1.0, 1.0],
-                "pass",
-                0.9,
-                Fail,
-                Some(Cause::RequiredCriterion),
-                50,
-            ),
+            ([0.0, 1.0, 1.0], "pass", 0.9, Fail, Some(Cause::RequiredCriterion), 50),
             // Not sure enough comes first, whatever the grades say.
             ([0.0, 1.0, 1.0], "pass", 0.69, Refer, Some(Cause::Confidence), 50),
             ([1.0, 1.0, 1.0], "pass", 0.7, Pass, None, 100),
@@ -271,14 +230,7 @@ mod tests {
             ([1.0, 1.0, 1.0], "fail", 0.9, Fail, Some(Cause::Score), 100),
             ([1.0, 1.0, 1.0], "fail", 0.5, Refer, Some(Cause::Confidence), 100),
             ([0.0, 0.0, 0.0], "fail", 0.69, Refer, Some(Cause::Confidence), 0),
-            (
-                [0.0, 0.0, 0.0],
-                "refer",
-                0.9,
-                Fail,
-                Some(Cause::RequiredCriterion),
-                0,
-            ),
+            ([0.0, 0.0, 0.0], "refer", 0.9, Fail, Some(Cause::RequiredCriterion), 0),
         ];
         for (grades, verdict, confidence, expected, cause, points) in table {
             let decision = decided(&reply(grades, verdict, confidence), 60).unwrap();
@@ -306,12 +258,7 @@ mod tests {
             assert!(good.contains(from), "{from}");
             decided(&good.replacen(from, to, 1), 60).unwrap_err();
         }
-        for grades in [
-            [0.5, 1.0, 1.0],
-            [1.0, 0.7, 1.0],
-            [1.0, 1.0, 1.2],
-            [1.0, 1.0, -0.1],
-        ] {
+        for grades in [[0.5, 1.0, 1.0], [1.0, 0.7, 1.0], [1.0, 1.0, 1.2], [1.0, 1.0, -0.1]] {
             decided(&reply(grades, "pass", 0.9), 60).unwrap_err();
         }
         decided("SCORE: 90", 60).unwrap_err();
@@ -321,11 +268,7 @@ mod tests {
     #[test]
     fn failed_work_is_told_what_it_lacks() {
         let decision = decided(&reply([0.0, 0.5, 1.0], "pass", 0.9), 60).unwrap();
-        let told: Vec<_> = decision
-            .findings
-            .iter()
-            .map(|finding| finding.description.as_str())
-            .collect();
+        let told: Vec<_> = decision.findings.iter().map(|finding| finding.description.as_str()).collect();
         assert_eq!(told, ["runs is failed: seen", "reads is partial: seen"]);
     }
 
@@ -334,11 +277,7 @@ mod tests {
         let text = reply([0.0, 0.5, 1.0], "fail", 0.9);
         let decision = decided(&text, 60).unwrap();
         let told: Vec<_> = decision.findings.iter().map(|finding| finding.severity).collect();
-        assert_eq!(
-            told,
-            [Severity::High, Severity::Medium],
-            "nothing of what is fully met"
-        );
+        assert_eq!(told, [Severity::High, Severity::Medium], "nothing of what is fully met");
     }
 
     #[test]

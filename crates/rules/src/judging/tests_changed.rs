@@ -18,13 +18,7 @@ const MOST_NAMED: usize = 100;
 /// Folders that runners of tests and installers of packages write by themselves: nothing in them is a test.
 const NEVER: [&str; 3] = ["__pycache__", ".pytest_cache", "node_modules"];
 /// Files that say among other things how tests run.
-const CONFIGURATION: [&str; 5] = [
-    "package.json",
-    "pyproject.toml",
-    "Cargo.toml",
-    "Makefile",
-    "setup.cfg",
-];
+const CONFIGURATION: [&str; 5] = ["package.json", "pyproject.toml", "Cargo.toml", "Makefile", "setup.cfg"];
 
 /// Tests that differ from what a task began with, seen from the folder that stands for the workspace.
 #[skip_serializing_none]
@@ -47,10 +41,7 @@ pub struct TouchedTests {
 impl TouchedTests {
     /// Nobody can tell: why.
     pub fn lost(why: &str) -> Self {
-        Self {
-            lost: Some(why.into()),
-            ..Self::default()
-        }
+        Self { lost: Some(why.into()), ..Self::default() }
     }
 
     /// Whether a test that was there may be another one now.
@@ -121,20 +112,13 @@ impl TestPatterns {
         Self {
             tests: set(globs(plan, id)),
             written: set(written.unwrap_or(&plan.rules.settings.checks_may_write)),
-            folder: plan
-                .task(id)
-                .workspace
-                .as_deref()
-                .map(|own| place_in(own, "") + "/"),
+            folder: plan.task(id).workspace.as_deref().map(|own| place_in(own, "") + "/"),
         }
     }
 
     /// Whether a path, seen from the folder that stands for the workspace, is a test.
     pub fn is_test(&self, path: &str) -> bool {
-        let inner = self
-            .folder
-            .as_deref()
-            .and_then(|folder| path.strip_prefix(folder));
+        let inner = self.folder.as_deref().and_then(|folder| path.strip_prefix(folder));
         let inner = inner.unwrap_or(path);
         let is_made = path.split('/').any(|part| NEVER.contains(&part));
         let is_in = |set: &GlobSet| set.is_match(path) || set.is_match(inner);

@@ -8,11 +8,7 @@ const LAST_LINES: usize = 3;
 
 /// Whether a text is short enough and ends like a question.
 pub fn may_be_question(text: &str) -> bool {
-    let mut last = text
-        .lines()
-        .rev()
-        .filter(|line| !line.trim().is_empty())
-        .take(LAST_LINES);
+    let mut last = text.lines().rev().filter(|line| !line.trim().is_empty()).take(LAST_LINES);
     text.chars().count() <= MAX_CHARS && last.any(|line| line.contains(['?', '？']))
 }
 
@@ -30,8 +26,6 @@ mod tests {
         let long = |chars: usize| "x".repeat(chars - 1) + "?";
         assert!(may_be_question(&long(2_000)));
         assert!(!may_be_question(&long(2_001)));
-        assert!(may_be_question(
-            &"é".repeat(1_999).chars().chain(['?']).collect::<String>()
-        ));
+        assert!(may_be_question(&"é".repeat(1_999).chars().chain(['?']).collect::<String>()));
     }
 }

@@ -31,9 +31,8 @@ const CONDITIONS: &str = " if unless needed necessary optionally ";
 /// A sentence with one of these words may ask for something that is printed.
 const PRINTED: &str = " print stdout stderr console terminal screen standard ";
 /// Ends of names that are no files.
-const NO_FILES: [&str; 12] = [
-    "com", "org", "net", "io", "dev", "ai", "eu", "node.js", "next.js", "vue.js", "three.js", "d3.js",
-];
+const NO_FILES: [&str; 12] =
+    ["com", "org", "net", "io", "dev", "ai", "eu", "node.js", "next.js", "vue.js", "three.js", "d3.js"];
 
 /// The files that a description asks to be written, by the names that it gives; empty where it names none. `None`: it asks
 /// for no file.
@@ -108,11 +107,7 @@ fn bare(token: &str) -> &str {
     let pairs = [('[', ']'), ('(', ')'), ('{', '}')];
     let is_open =
         |(open, close)| token[..before].ends_with(open) && bare.contains(close) && !bare.contains(open);
-    if pairs.into_iter().any(is_open) {
-        &token[before - 1..before + bare.len()]
-    } else {
-        bare
-    }
+    if pairs.into_iter().any(is_open) { &token[before - 1..before + bare.len()] } else { bare }
 }
 
 /// `out.txt`, `src/a.py`: a name with a short ending that begins with a letter.
@@ -143,17 +138,11 @@ mod tests {
             ("Update README.md", &["README.md"]),
             ("Read notes.md, then write `out.txt`.", &["out.txt"]),
             ("- **Create** src/a.py\n- Read b.py", &["src/a.py"]),
-            (
-                "Write a summary of README.md to docs/summary.md",
-                &["docs/summary.md"],
-            ),
+            ("Write a summary of README.md to docs/summary.md", &["docs/summary.md"]),
             ("Create a.md, b.md and c.md.", &["a.md", "b.md", "c.md"]),
             ("Put the result into 'result.json'", &["result.json"]),
             ("Write out.txt and print it", &["out.txt"]),
-            (
-                "Find out why it fails and write the reason to why.txt",
-                &["why.txt"],
-            ),
+            ("Find out why it fails and write the reason to why.txt", &["why.txt"]),
             ("Write what you see to notes.md", &["notes.md"]),
             ("Create a Python script hello.py", &["hello.py"]),
             ("Write findings to a report", &[]),

@@ -37,10 +37,7 @@ impl<T: Copy> Edges<T> {
             *slot += 1;
         }
         Self {
-            base: Arc::new(Base {
-                starts,
-                targets: targets.into_iter().flatten().collect(),
-            }),
+            base: Arc::new(Base { starts, targets: targets.into_iter().flatten().collect() }),
             changed: RedBlackTreeMapSync::new_sync(),
         }
     }

@@ -25,12 +25,7 @@ const BEFORE_VALUES: &str =
 /// Interpreters by family: their names, options that take the next word, options with code in the place of a script, and
 /// options by which they only look at a file, and run nothing of it.
 const INTERPRETERS: [(&str, &str, &str, &str); 8] = [
-    (
-        "sh bash dash zsh ksh ash fish",
-        "-o +o -O +O --rcfile --init-file",
-        "",
-        "-n --no-execute",
-    ),
+    ("sh bash dash zsh ksh ash fish", "-o +o -O +O --rcfile --init-file", "", "-n --no-execute"),
     ("python pypy", "-W -X --check-hash-based-pycs", "-c -m", ""),
     (
         "node nodejs tsx ts-node",
@@ -41,12 +36,7 @@ const INTERPRETERS: [(&str, &str, &str, &str); 8] = [
     ("ruby", "-I -r -C -E", "-e -ne -pe", "-c -wc -cw"),
     ("perl", "-I", "-e -E -ne -pe -le -lne", "-c -wc -cw"),
     ("php", "-d -c -z", "-r", "-l"),
-    (
-        "java",
-        "-cp -classpath --class-path -p --module-path",
-        "-m --module",
-        "",
-    ),
+    ("java", "-cp -classpath --class-path -p --module-path", "-m --module", ""),
     (
         "lua luajit Rscript julia elixir escript tclsh wish expect pwsh osascript groovy scala swift guile racket clojure bb nu \
          octave runghc runhaskell ocaml crystal raku jshell",
@@ -113,36 +103,26 @@ pub fn judging_words(text: &str) -> JudgingWords {
 
 /// The files that a check certainly goes by, as its words name them: none that a pattern or a variable stands for.
 pub fn judging_files(text: &str) -> Vec<String> {
-    let JudgingWords {
-        words,
-        maybe_tests,
-        programs,
-        folders,
-        ..
-    } = judging_words(text);
+    let JudgingWords { words, maybe_tests, programs, folders, .. } = judging_words(text);
     // Where it goes elsewhere, they lie there.
     if !folders.is_empty() {
         return Vec::new();
     }
     let is_file =
         |word: &str| word.contains('/') || !is_shells_own(word) && programs.iter().all(|own| own != word);
-    let tests = maybe_tests
-        .into_iter()
-        .filter(|word| is_test(Path::new(&word.text)));
+    let tests = maybe_tests.into_iter().filter(|word| is_test(Path::new(&word.text)));
     let all = words.into_iter().filter(|word| is_file(&word.text)).chain(tests);
     let plain = all.filter(|word| !word.is_open && !word.text.contains(['*', '?']));
-    let names: BTreeSet<String> = plain
-        .map(|word| word.text.split("::").next().unwrap_or_default().to_owned())
-        .collect();
+    let names: BTreeSet<String> =
+        plain.map(|word| word.text.split("::").next().unwrap_or_default().to_owned()).collect();
     names.into_iter().collect()
 }
 
 /// Whether a path, seen from the workspace, is that of a test.
 pub fn is_test(path: &Path) -> bool {
     static GLOBS: LazyLock<GlobSet> = LazyLock::new(|| {
-        let globs = TESTS
-            .split_whitespace()
-            .map(|glob| GlobBuilder::new(glob).literal_separator(true).build());
+        let globs =
+            TESTS.split_whitespace().map(|glob| GlobBuilder::new(glob).literal_separator(true).build());
         let globs: Result<Vec<_>, _> = globs.collect();
         globs.and_then(GlobSet::new).unwrap_or_default()
     });
@@ -205,9 +185,7 @@ impl JudgingWords {
         // `find -exec sh check.sh`, `timeout --foreground x sh check.sh`
         let inner = |word: &ShellWord| is_behind && interpreter(name_of(word)).is_some();
         let behind_exec = arguments.iter().position(|word| word.text.starts_with("-exec"));
-        let inner = behind_exec
-            .map(|at| at + 1)
-            .or_else(|| arguments.iter().position(inner));
+        let inner = behind_exec.map(|at| at + 1).or_else(|| arguments.iter().position(inner));
         if let Some(inner) = inner {
             self.command(&arguments[inner..]);
         }
@@ -306,19 +284,14 @@ impl JudgingWords {
                 continue;
             };
             let value = match value {
-                Some(text) => Some(ShellWord {
-                    text,
-                    is_open: word.is_open,
-                }),
+                Some(text) => Some(ShellWord { text, is_open: word.is_open }),
                 None => arguments.get(at + 1).filter(|next| !is_option(next)).cloned(),
             };
             if let Some(value) = value {
                 if word.text.starts_with("--rootdir") {
                     let settings = SETTINGS_OF_TESTS.map(|name| format!("{}/{name}", value.text));
-                    let settings = settings.into_iter().map(|text| ShellWord {
-                        text,
-                        is_open: value.is_open,
-                    });
+                    let settings =
+                        settings.into_iter().map(|text| ShellWord { text, is_open: value.is_open });
                     self.words.extend(settings);
                 }
                 self.judges(&value);

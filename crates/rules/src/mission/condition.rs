@@ -56,10 +56,7 @@ pub struct Wrong {
 }
 
 fn wrong(message: impl Into<String>, help: impl Into<String>) -> Wrong {
-    Wrong {
-        message: message.into(),
-        help: help.into(),
-    }
+    Wrong { message: message.into(), help: help.into() }
 }
 
 fn environment() -> Environment<'static> {
@@ -147,11 +144,7 @@ impl<'m> Conditions<'m> {
             tasks => mission.tasks.len(),
             qualityThreshold => mission.quality_threshold.map(crate::domain::Points::to_f64),
         };
-        Self {
-            environment: environment(),
-            mission,
-            about_mission,
-        }
+        Self { environment: environment(), mission, about_mission }
     }
 
     /// Whether an expression holds for a task.
@@ -225,10 +218,7 @@ mod tests_of_conditions {
             ("task.sideEffects", true),
             ("task.type == \"deploy\" or \"prod\" in task.tags", true),
             ("not (task.priority > 1 and task.exclusive)", true),
-            (
-                "task.title is startingwith \"Ship\" and task.tags|length == 1",
-                true,
-            ),
+            ("task.title is startingwith \"Ship\" and task.tags|length == 1", true),
             ("mission.tasks > 1", false),
             ("task.description == \"\" and task.assignTo != \"a\"", false),
         ] {
@@ -244,31 +234,17 @@ mod tests_of_conditions {
     fn what_is_no_expression_or_reads_what_is_not_there_is_told() {
         let told = |when: &str| check(when).unwrap_err();
         assert!(told("task.type ==").message.contains("no expression"));
-        for when in [
-            "task.type == 'a' && true",
-            "task.type == 'a' !x",
-            "task.exclusive; x",
-            "(1 == 1 && false)",
-        ] {
+        for when in
+            ["task.type == 'a' && true", "task.type == 'a' !x", "task.exclusive; x", "(1 == 1 && false)"]
+        {
             assert!(told(when).help.contains("`and`"), "{when}");
         }
         assert_eq!(check("task.title != 'a && b; \\' c'"), Ok(()));
         let unknown = told("task.tpye == 'deploy'");
-        assert!(
-            unknown.message.contains("task.tpye") && unknown.help.contains("task.type"),
-            "{unknown:?}"
-        );
-        for when in [
-            "title == 'a'",
-            "env.HOME == 'x'",
-            "task == 1",
-            "range(5)",
-            "task[mission.name] == 'a'",
-        ] {
-            assert!(
-                check(when).is_err_and(|wrong| wrong.message.contains("does not exist")),
-                "{when}"
-            );
+        assert!(unknown.message.contains("task.tpye") && unknown.help.contains("task.type"), "{unknown:?}");
+        for when in ["title == 'a'", "env.HOME == 'x'", "task == 1", "range(5)", "task[mission.name] == 'a'"]
+        {
+            assert!(check(when).is_err_and(|wrong| wrong.message.contains("does not exist")), "{when}");
         }
         // Neither length nor depth nor size breaks anything.
         assert!(check(&"(".repeat(LONGEST)).is_err());

@@ -25,11 +25,8 @@ static BUILT_IN: LazyLock<BTreeMap<&str, Arc<Preset>>> = LazyLock::new(|| {
 
 /// Gives each agent its preset: one of `own`, else the built-in one.
 pub(super) fn assign(agents: &mut Named<Agent>, own: &Named<Preset>) {
-    let own: BTreeMap<&str, Arc<Preset>> = own
-        .0
-        .iter()
-        .map(|(name, preset)| (&**name, Arc::new(preset.clone())))
-        .collect();
+    let own: BTreeMap<&str, Arc<Preset>> =
+        own.0.iter().map(|(name, preset)| (&**name, Arc::new(preset.clone()))).collect();
     for (_, agent) in &mut agents.0 {
         let name = agent.adapter.as_str();
         agent.preset = own.get(name).or_else(|| BUILT_IN.get(name)).cloned();
@@ -38,10 +35,7 @@ pub(super) fn assign(agents: &mut Named<Agent>, own: &Named<Preset>) {
 
 /// The preset that says what the program of an agent loads by itself: its own, else the built-in one of the same program.
 pub fn program_of(agent: &Agent) -> Option<Arc<Preset>> {
-    let own = agent
-        .preset
-        .as_ref()
-        .filter(|preset| preset.loads != Loads::default());
+    let own = agent.preset.as_ref().filter(|preset| preset.loads != Loads::default());
     let by_name = || {
         let word = match agent.run.as_ref()? {
             CommandLine::Argv(argv) => argv.first()?.as_str(),

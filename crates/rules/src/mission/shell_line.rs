@@ -69,13 +69,8 @@ pub struct ShellWord {
 /// `$PWD` is the folder itself.
 pub fn simple_commands(text: &str) -> Vec<Vec<ShellWord>> {
     let here = ["\"$PWD\"", "${PWD}", "$PWD", "$(pwd)"];
-    let text = here
-        .iter()
-        .fold(text.to_owned(), |text, form| text.replace(form, "."));
-    let mut read = ShellRead {
-        commands: vec![Vec::new()],
-        ..ShellRead::default()
-    };
+    let text = here.iter().fold(text.to_owned(), |text, form| text.replace(form, "."));
+    let mut read = ShellRead { commands: vec![Vec::new()], ..ShellRead::default() };
     let mut escape = None;
     let mut last = '\n';
     let mut all = characters(&text).peekable();
@@ -201,9 +196,7 @@ const SHELLS_OWN: &str = "alias bg break builtin case cd command compgen complet
 pub fn first_program(command: &str) -> Option<&str> {
     let word = command.split_whitespace().next()?;
     let is_plain = word.starts_with(|c: char| c.is_ascii_alphanumeric())
-        && word
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || "._+-".contains(c));
+        && word.chars().all(|c| c.is_ascii_alphanumeric() || "._+-".contains(c));
     (is_plain && !is_shells_own(word)).then_some(word)
 }
 
@@ -216,11 +209,7 @@ pub fn is_shells_own(word: &str) -> bool {
 pub fn early_reader(command: &str) -> Option<String> {
     behind_pipes(&bare(command)).find_map(|behind| {
         let command = behind.trim_start_matches(['&', '(', '{', ' ', '\t', '\n']);
-        let command = command
-            .split([';', '|', ')', '`', '\n'])
-            .next()?
-            .split("&&")
-            .next()?;
+        let command = command.split([';', '|', ')', '`', '\n']).next()?.split("&&").next()?;
         let mut words = command.split_whitespace();
         let program = words.find(|word| !word.contains('=') && !["command", "env"].contains(word))?;
         match program.rsplit('/').next()? {
@@ -257,10 +246,9 @@ fn stops_early(flag: &str) -> bool {
             let names = ["-quiet", "-silent", "-max-count"];
             names.iter().any(|name| long.starts_with(name))
         }
-        Some(short) => short
-            .chars()
-            .take_while(|c| !WITH_A_VALUE.contains(c))
-            .any(|c| ['q', 'm'].contains(&c)),
+        Some(short) => {
+            short.chars().take_while(|c| !WITH_A_VALUE.contains(c)).any(|c| ['q', 'm'].contains(&c))
+        }
         None => false,
     }
 }

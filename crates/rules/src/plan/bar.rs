@@ -18,8 +18,7 @@ impl Plan {
 
     /// The bar of a task without the relief of a foundation.
     pub fn full_bar(&self, id: TaskId) -> Option<Bar> {
-        self.bar_of_review(id)
-            .or_else(|| Some(self.task(id).verification()?.bar))
+        self.bar_of_review(id).or_else(|| Some(self.task(id).verification()?.bar))
     }
 
     /// The bar of the panel or evaluation of a task, without the relief of a foundation.

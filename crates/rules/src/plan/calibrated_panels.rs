@@ -23,10 +23,7 @@ impl Plan {
         let Some((points, refer)) = fit.and_then(|fit| Some((fit.bar?, fit.refer))) else {
             return (usual, None);
         };
-        let bar = Bar {
-            points,
-            origin: BarOrigin::Calibration,
-        };
+        let bar = Bar { points, origin: BarOrigin::Calibration };
         let instead = usual;
         (bar, Some(Calibrated { instead, refer }))
     }
@@ -63,10 +60,7 @@ impl Plan {
         let seats = self.seat_digests(&panel.seats, calibration);
         let of_judges = || calibration.bars.iter().filter(|fit| fit.seats == seats);
         Some(if self.fit_of(panel, &panel.seats).is_some() {
-            format!(
-                "no score of its judges keeps false passes below {} %",
-                calibration.max_false_pass
-            )
+            format!("no score of its judges keeps false passes below {} %", calibration.max_false_pass)
         } else if of_judges().next().is_none() {
             let names = self.agent_names(&panel.seats).join(", ");
             format!("nothing is stored of these judges, their models or what they are asked ({names})")

@@ -68,12 +68,7 @@ pub fn compile(mission: Mission, options: &RunOptions) -> Plan {
         agents: agent_ids(&mission),
         rubrics: rubrics(&mission),
     };
-    let timeouts: Vec<TurnLimits> = mission
-        .agents
-        .0
-        .iter()
-        .map(|(_, agent)| TurnLimits::of(agent))
-        .collect();
+    let timeouts: Vec<TurnLimits> = mission.agents.0.iter().map(|(_, agent)| TurnLimits::of(agent)).collect();
     let names_bar: Vec<bool> = mission.tasks.iter().map(names_bar).collect();
     let tasks = mission
         .tasks
@@ -102,11 +97,7 @@ pub fn compile(mission: Mission, options: &RunOptions) -> Plan {
     holds.extend(review);
     let plan = Plan::new(mission.name.into(), agents, tasks, gates, &dependencies, rules);
     let mut plan = plan.with_barriers(holds).with_returns();
-    plan.recipe = Arc::new(CompileContext {
-        settings: mission.settings,
-        options: options.clone(),
-        scrutiny,
-    });
+    plan.recipe = Arc::new(CompileContext { settings: mission.settings, options: options.clone(), scrutiny });
     plan.channels = Arc::new(channels);
     for (index, wave) in waves(&plan).into_iter().enumerate() {
         plan.tasks[index].wave = wave;
@@ -135,20 +126,12 @@ fn names_bar(task: &model::Task) -> bool {
         Expectation::Review(review) => review.threshold.is_some(),
         Expectation::Check(_) => false,
     });
-    of_panel
-        || task
-            .verification
-            .as_ref()
-            .is_some_and(|declared| declared.threshold.is_some())
+    of_panel || task.verification.as_ref().is_some_and(|declared| declared.threshold.is_some())
 }
 
 /// A task that came while the run worked, as if it stood in the mission.
 pub fn compile_added(plan: &Plan, added: &AddedTask) -> TaskPlan {
-    let CompileContext {
-        settings,
-        options,
-        scrutiny,
-    } = &*plan.recipe;
+    let CompileContext { settings, options, scrutiny } = &*plan.recipe;
     let compiler = Compiler {
         settings,
         options,
@@ -177,9 +160,7 @@ pub fn compile_added(plan: &Plan, added: &AddedTask) -> TaskPlan {
 /// Ids of agents by name.
 fn agent_ids(mission: &Mission) -> HashMap<Box<str>, AgentId> {
     let names = mission.agents.0.iter().enumerate();
-    names
-        .map(|(index, (name, _))| (name.clone(), AgentId::from_index(index)))
-        .collect()
+    names.map(|(index, (name, _))| (name.clone(), AgentId::from_index(index))).collect()
 }
 
 fn known<T: Copy>(found: Option<&T>) -> T {
@@ -202,10 +183,7 @@ struct TurnLimits {
 
 impl TurnLimits {
     fn of(agent: &model::Agent) -> Self {
-        Self {
-            timeout: agent.timeout,
-            stale: agent.stale_threshold,
-        }
+        Self { timeout: agent.timeout, stale: agent.stale_threshold }
     }
 }
 
@@ -295,10 +273,7 @@ impl Compiler<'_> {
         AttemptLimits {
             max_fix_attempts: fixes.map_or_else(|| self.settings.max_fix_attempts(), TryCount::get),
             max_retries: retries.map_or_else(|| self.settings.max_retries(), TryCount::get),
-            max_attempts: self
-                .options
-                .max_attempts
-                .or(task.max_attempts.map(NonZeroU32::get)),
+            max_attempts: self.options.max_attempts.or(task.max_attempts.map(NonZeroU32::get)),
             max_evaluated_attempts: self.settings.max_attempts().get(),
         }
     }
@@ -306,20 +281,14 @@ impl Compiler<'_> {
     /// The stages that the task declares. Their judges are resolved once all agents and tasks are known.
     fn pipeline(&self, task: &model::Task) -> Vec<StagePlan> {
         let is_verification = task.kind == model::TaskType::Verification;
-        let checks = task
-            .expectations
-            .iter()
-            .filter_map(|expectation| match expectation {
-                Expectation::Check(check) => Some(check.clone()),
-                Expectation::Review(_) => None,
-            });
-        let panel = task
-            .expectations
-            .iter()
-            .find_map(|expectation| match expectation {
-                Expectation::Review(review) => Some(Judge::Panel(self.panel(review))),
-                Expectation::Check(_) => None,
-            });
+        let checks = task.expectations.iter().filter_map(|expectation| match expectation {
+            Expectation::Check(check) => Some(check.clone()),
+            Expectation::Review(_) => None,
+        });
+        let panel = task.expectations.iter().find_map(|expectation| match expectation {
+            Expectation::Review(review) => Some(Judge::Panel(self.panel(review))),
+            Expectation::Check(_) => None,
+        });
         // A verification that declares nothing else is graded by a judge.
         let asks_a_judge = is_verification && task.expectations.is_empty();
         let is_graded = task.verification.is_some() || task.decomposer.is_some() || asks_a_judge;
@@ -329,11 +298,7 @@ impl Compiler<'_> {
             panel.map(StagePlan::Judge),
             is_graded.then(|| StagePlan::Verification(self.verification(task))),
         ];
-        let behind = if is_verification {
-            Vec::new()
-        } else {
-            self.scrutiny.pipeline(task, &self.agents)
-        };
+        let behind = if is_verification { Vec::new() } else { self.scrutiny.pipeline(task, &self.agents) };
         before.into_iter().flatten().chain(behind).collect()
     }
 
@@ -381,10 +346,7 @@ impl Compiler<'_> {
     /// variable and the settings say what holds where the task says nothing.
     fn bar(&self, own: Option<Points>) -> Bar {
         let given = self.options.eval_threshold;
-        let own = own.map(|points| Bar {
-            points,
-            origin: BarOrigin::Mission,
-        });
+        let own = own.map(|points| Bar { points, origin: BarOrigin::Mission });
         given
             .filter(|bar| bar.origin == BarOrigin::Flag)
             .or(own)
@@ -438,18 +400,13 @@ fn finish_gate(declared: Option<&model::FinishGate>, options: &RunOptions) -> Op
     };
     let mut commands = Vec::new();
     if declared.require_compilation {
-        commands.push(command(
-            Requirement::Compilation,
-            &declared.compile_command(),
-            None,
-        ));
+        commands.push(command(Requirement::Compilation, &declared.compile_command(), None));
     }
     let required = declared.required_tests.iter().cloned();
     let mut tests: Vec<(Box<str>, Option<ListOf>)> = required.map(|test| (test, None)).collect();
-    for (list, of) in [
-        (&declared.fail_to_pass, ListOf::FailToPass),
-        (&declared.pass_to_pass, ListOf::PassToPass),
-    ] {
+    for (list, of) in
+        [(&declared.fail_to_pass, ListOf::FailToPass), (&declared.pass_to_pass, ListOf::PassToPass)]
+    {
         let of = Some(of);
         match list {
             None => {}
@@ -480,7 +437,5 @@ fn finish_gate(declared: Option<&model::FinishGate>, options: &RunOptions) -> Op
 
 fn rubrics(mission: &Mission) -> HashMap<Box<str>, Arc<model::Rubric>> {
     let rubrics = mission.rubrics.0.iter();
-    rubrics
-        .map(|(name, rubric)| (name.clone(), Arc::new(rubric.clone())))
-        .collect()
+    rubrics.map(|(name, rubric)| (name.clone(), Arc::new(rubric.clone()))).collect()
 }

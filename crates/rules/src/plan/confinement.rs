@@ -21,38 +21,22 @@ impl Confinement {
             is_wanted |= !how.is_off();
             how.sandbox() == Sandbox::Required
         });
-        if is_required {
-            Some("`sandbox: required`")
-        } else {
-            (strict && is_wanted).then_some("`--strict`")
-        }
+        if is_required { Some("`sandbox: required`") } else { (strict && is_wanted).then_some("`--strict`") }
     }
 
     /// The confinement that a task asks for.
     pub fn of_task(task: &Task) -> Self {
-        Self {
-            sandbox: task.sandbox,
-            network: task.network,
-            files: task.files,
-        }
+        Self { sandbox: task.sandbox, network: task.network, files: task.files }
     }
 
     /// The confinement that an agent asks for.
     pub fn of_agent(agent: &Agent) -> Self {
-        Self {
-            sandbox: agent.sandbox,
-            network: agent.network,
-            files: agent.files,
-        }
+        Self { sandbox: agent.sandbox, network: agent.network, files: agent.files }
     }
 
     /// The confinement that the settings ask for.
     pub fn of_settings(settings: &EffectiveSettings) -> Self {
-        Self {
-            sandbox: Some(settings.sandbox),
-            network: Some(settings.network),
-            files: Some(settings.files),
-        }
+        Self { sandbox: Some(settings.sandbox), network: Some(settings.network), files: Some(settings.files) }
     }
 
     /// Fills each setting that is `None` from `below`.
@@ -66,10 +50,7 @@ impl Confinement {
 
     /// Replaces the sandbox by the session's own, where that names one.
     pub fn in_session(self, sandbox: Option<Sandbox>) -> Self {
-        Self {
-            sandbox: sandbox.or(self.sandbox),
-            ..self
-        }
+        Self { sandbox: sandbox.or(self.sandbox), ..self }
     }
 
     /// Whether the system is asked to confine.

@@ -182,10 +182,7 @@ pub fn read_sub_task(item: &Value) -> Result<SubTask, SubTaskError> {
     Name::parse(&title)?;
     let title = folded(&title);
     let description = text(map, "description")?;
-    if description
-        .as_ref()
-        .is_some_and(|text| text.chars().count() > DESCRIPTION)
-    {
+    if description.as_ref().is_some_and(|text| text.chars().count() > DESCRIPTION) {
         return Err(SubTaskError::LongDescription);
     }
     let kind = match text(map, "type")? {
@@ -242,11 +239,7 @@ fn finish_gate(map: &Map<String, Value>) -> Result<Option<Box<FinishGate>>, SubT
     let known = FinishGate::TABLE.keys.iter().map(|key| key.name);
     let known: Vec<&str> = known.filter(|key| !OF_MISSIONS.contains(key)).collect();
     if let Some(key) = keys.keys().find(|key| !known.contains(&key.as_str())) {
-        return Err(SubTaskError::UnknownKey(
-            "its `verify`",
-            key.clone(),
-            known.join(", "),
-        ));
+        return Err(SubTaskError::UnknownKey("its `verify`", key.clone(), known.join(", ")));
     }
     let mut tree = Tree::of_plain(declared);
     let problems = key_check::check(&mut tree, FinishGate::TABLE, None).problems;
@@ -264,10 +257,7 @@ fn finish_gate(map: &Map<String, Value>) -> Result<Option<Box<FinishGate>>, SubT
     };
     let tests = gate.required_tests.iter().chain(more);
     if tests.clone().next().is_some()
-        && !gate
-            .test_command
-            .as_deref()
-            .is_some_and(|run| run.contains("{test}"))
+        && !gate.test_command.as_deref().is_some_and(|run| run.contains("{test}"))
     {
         return Err(SubTaskError::NoTestCommand);
     }
@@ -337,10 +327,7 @@ mod tests {
         ]);
         let (read, refused) = read_delegations(&value);
         assert_eq!(read.len(), 2);
-        assert_eq!(
-            (read[0].kind, read[0].priority),
-            (TaskType::Test, Some(Decimal::new(25, 1)))
-        );
+        assert_eq!((read[0].kind, read[0].priority), (TaskType::Test, Some(Decimal::new(25, 1))));
         assert_eq!(read[0].depends_on, ["b"]);
         assert_eq!(refused.len(), 15, "{refused:#?}");
         assert!(refused[2].contains("acceptance, verify"), "{refused:#?}");

@@ -55,8 +55,7 @@ pub fn reviewers(plan: &Plan, task: TaskId, named: Option<&[AgentId]>) -> Vec<El
 /// The agents that would judge `task` if they were independent of its author, and what they share with it.
 pub fn excluded(plan: &Plan, task: TaskId, named: Option<&[AgentId]>) -> Vec<(AgentId, Dependence)> {
     let able = able(plan, task, named).into_iter();
-    able.filter_map(|eligible| Some((eligible.agent, dependence(plan, task, eligible.agent)?)))
-        .collect()
+    able.filter_map(|eligible| Some((eligible.agent, dependence(plan, task, eligible.agent)?))).collect()
 }
 
 /// The reviewers that the mission names for a task.
@@ -75,8 +74,7 @@ pub fn grader(plan: &Plan, task: TaskId) -> Option<AgentId> {
         return verifier(plan, task);
     }
     let able = reviewers(plan, task, named(plan, task)).into_iter();
-    able.map(|eligible| eligible.agent)
-        .find(|agent| plan.agent(*agent).spec.adapter != Adapter::Human)
+    able.map(|eligible| eligible.agent).find(|agent| plan.agent(*agent).spec.adapter != Adapter::Human)
 }
 
 /// The agent that a verification is assigned to, if it may judge the work of the tasks that the verification is about.
@@ -93,9 +91,7 @@ pub fn authors(plan: &Plan, task: TaskId) -> impl Iterator<Item = AgentId> {
     let is_node = plan.route(task).is_some();
     let own = (!is_node).then_some(task);
     let judged = is_node.then(|| plan.judged(task)).into_iter().flatten();
-    own.into_iter()
-        .chain(judged)
-        .flat_map(|task| plan.task(task).workers())
+    own.into_iter().chain(judged).flat_map(|task| plan.task(task).workers())
 }
 
 /// The agent that goes on with the work of `task` where its agent cannot be reached: the next of the fallbacks
@@ -132,9 +128,7 @@ pub fn keeps_from_taking_over(plan: &Plan, task: TaskId, agent: AgentId) -> Opti
             let declared = |agent: AgentId| ModelIdentity::of(plan.agent(agent), None);
             let why = declared(judge).depends_on(&declared(agent), independence(plan, judged))?;
             let judge = plan.agent_name(judge);
-            Some(format!(
-                "would be judged by '{judge}', who is not independent of it: {why}"
-            ))
+            Some(format!("would be judged by '{judge}', who is not independent of it: {why}"))
         })
     })
 }
@@ -230,10 +224,7 @@ fn able(plan: &Plan, task: TaskId, named: Option<&[AgentId]>) -> Vec<Eligible> {
         .filter_map(|agent| claim(agent).map(|claim| (claim, agent)))
         .collect();
     claims.sort_unstable_by_key(|(claim, _)| *claim);
-    claims
-        .into_iter()
-        .map(|((why, _), agent)| Eligible { agent, why })
-        .collect()
+    claims.into_iter().map(|((why, _), agent)| Eligible { agent, why }).collect()
 }
 
 /// Fills `seats` in order. Those whom the mission names come first; of the others, one whose family has no seat yet goes
@@ -247,12 +238,9 @@ pub fn seat_agents(plan: &Plan, eligible: &[Eligible], seats: usize) -> Vec<Agen
     let mut seated: Vec<(&Eligible, ModelIdentity<'_>)> = Vec::with_capacity(waiting.len());
     while !waiting.is_empty() {
         let is_new = |mind: &ModelIdentity<'_>| {
-            mind.family()
-                .is_none_or(|family| seated.iter().all(|(_, other)| other.family() != Some(family)))
+            mind.family().is_none_or(|family| seated.iter().all(|(_, other)| other.family() != Some(family)))
         };
-        let next = waiting
-            .iter()
-            .position(|(eligible, mind)| eligible.why == Why::Named || is_new(mind));
+        let next = waiting.iter().position(|(eligible, mind)| eligible.why == Why::Named || is_new(mind));
         seated.push(waiting.remove(next.unwrap_or(0)));
     }
     let agents = seated.iter().map(|(eligible, _)| eligible.agent);

@@ -45,9 +45,6 @@ impl Plan {
         let lowered = (bar.points.value() - Decimal::from(RELIEF)).max(Decimal::from(FLOOR));
         Points::new(lowered)
             .filter(|points| *points < bar.points)
-            .map_or(bar, |points| Bar {
-                points,
-                origin: BarOrigin::Foundation,
-            })
+            .map_or(bar, |points| Bar { points, origin: BarOrigin::Foundation })
     }
 }

@@ -28,20 +28,13 @@ impl FurtherStages {
     pub fn pipeline(&self, task: &model::Task, ids: &AgentIds) -> Vec<StagePlan> {
         let is_own = |stage: &&StagePlan| matches!(stage.key(), StageKey::Own(_));
         let of_mission = self.stages.iter().filter(is_own).count();
-        self.stages
-            .iter()
-            .cloned()
-            .chain(stages(of_mission, &task.stages, ids))
-            .collect()
+        self.stages.iter().cloned().chain(stages(of_mission, &task.stages, ids)).collect()
     }
 
     /// Replaces the ids of agents in the stages.
     pub fn with_agents(&self, moved: &impl Fn(AgentId) -> AgentId) -> Self {
         let stages = self.stages.iter().cloned();
-        Self {
-            stages: stages.map(|stage| stage.with_agents(moved)).collect(),
-            ..*self
-        }
+        Self { stages: stages.map(|stage| stage.with_agents(moved)).collect(), ..*self }
     }
 }
 
@@ -87,10 +80,9 @@ fn stages<'a>(
     let plan = move |(n, stage): (u32, &model::ExtraStage)| {
         let by = match (&stage.command, &stage.agent) {
             (Some(command), _) => StageJudge::Command(command.clone()),
-            (None, agent) => StageJudge::Agent {
-                agent: *ids.get(agent.as_deref()?)?,
-                criteria: stage.criteria.clone(),
-            },
+            (None, agent) => {
+                StageJudge::Agent { agent: *ids.get(agent.as_deref()?)?, criteria: stage.criteria.clone() }
+            }
         };
         Some(StagePlan::Own(OwnStage {
             key: StageKey::Own(n),

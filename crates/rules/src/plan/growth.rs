@@ -112,16 +112,13 @@ impl Plan {
     /// For a fixup: the task that it mends.
     pub fn mended_by(&self, id: TaskId) -> Option<TaskId> {
         let from = self.task(id).provenance.as_deref()?;
-        from.source
-            .filter(|source| from.origin == Origin::Fixup && self.fixup(*source) == Some(id))
+        from.source.filter(|source| from.origin == Origin::Fixup && self.fixup(*source) == Some(id))
     }
 
     /// Notes that a task mends another.
     pub fn note_fixup(&mut self, id: TaskId) {
         let from = self.task(id).provenance.as_deref();
-        let source = from
-            .filter(|from| from.origin == Origin::Fixup)
-            .and_then(|from| from.source);
+        let source = from.filter(|from| from.origin == Origin::Fixup).and_then(|from| from.source);
         if let Some(source) = source {
             self.fixups.0.insert_mut(source, id);
         }
@@ -149,10 +146,7 @@ impl Plan {
 
     /// The agent with this name that the mission has.
     pub fn find_agent(&self, name: &str) -> Option<AgentId> {
-        let found = self
-            .agents
-            .iter()
-            .position(|agent| !agent.removed && &*agent.name == name);
+        let found = self.agents.iter().position(|agent| !agent.removed && &*agent.name == name);
         found.map(AgentId::from_index)
     }
 
@@ -168,10 +162,7 @@ impl Plan {
         }
         let unclear = criteria.iter().map(|criterion| (criterion, unclear(criterion)));
         let (criterion, reasons) = unclear.into_iter().find(|(_, reasons)| !reasons.is_empty())?;
-        Some(format!(
-            "the criterion {criterion:.100?} {}",
-            reasons.join(", and ")
-        ))
+        Some(format!("the criterion {criterion:.100?} {}", reasons.join(", and ")))
     }
 
     /// Goes on with what a step leads to.
@@ -228,12 +219,8 @@ impl Plan {
             }
             self.resolve_pipeline(added.id);
             // A verification judges what it waits for.
-            for node in added
-                .awaited_by
-                .iter()
-                .filter(|id| self.route(**id).is_some())
-                .copied()
-                .collect::<Vec<_>>()
+            for node in
+                added.awaited_by.iter().filter(|id| self.route(**id).is_some()).copied().collect::<Vec<_>>()
             {
                 self.resolve_pipeline(node);
             }

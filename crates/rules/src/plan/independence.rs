@@ -161,10 +161,7 @@ impl<'a> ModelIdentity<'a> {
                 Independence::Family | Independence::Identity => mind.family.is_none(),
             };
             let agent = if unknown(author) { author.name } else { self.name };
-            return Some(Dependence::Unknown {
-                agent: agent.to_owned(),
-                what: rule,
-            });
+            return Some(Dependence::Unknown { agent: agent.to_owned(), what: rule });
         }
         match (rule, same_family) {
             (Independence::Family, Some((family, _))) => Some(Dependence::SameFamily(family.to_owned())),
@@ -200,17 +197,12 @@ const PLAIN: [(&str, &str); 14] = [
     (r"^(claude-.*)[.]0$", "$1"),
 ];
 
-#[expect(
-    clippy::expect_used,
-    reason = "the patterns are constants, and a test uses each of them"
-)]
+#[expect(clippy::expect_used, reason = "the patterns are constants, and a test uses each of them")]
 static PATTERNS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     let families: Vec<&str> = FAMILIES.iter().map(|(begin, _)| *begin).collect();
     let compiled = |pattern: &str| Regex::new(&pattern.replace("FAMILY", &families.join("|")));
     let rules = PLAIN.into_iter();
-    rules
-        .map(|(pattern, plain)| (compiled(pattern).expect("it is well-formed"), plain))
-        .collect()
+    rules.map(|(pattern, plain)| (compiled(pattern).expect("it is well-formed"), plain)).collect()
 });
 
 /// Plain names that were asked for, because a plan asks for the same few for each of its tasks.
@@ -232,9 +224,8 @@ fn plain_name(model: &str) -> String {
     });
     let name: String = shown.flat_map(char::to_lowercase).collect();
     let name = name.split_whitespace().collect::<Vec<_>>().join("-");
-    let name = PATTERNS.iter().fold(name, |name, (pattern, plain)| {
-        pattern.replace(&name, *plain).into_owned()
-    });
+    let name =
+        PATTERNS.iter().fold(name, |name, (pattern, plain)| pattern.replace(&name, *plain).into_owned());
     if known.len() >= MOST_KNOWN {
         known.clear();
     }
@@ -336,14 +327,8 @@ mod tests {
             ("mistral-large", "Mistral-Large-Instruct-2407"),
             ("gpt-4", "gpt-4-0613"),
             ("deepseek-r1", "deepseek-r1-0528"),
-            (
-                "claude-sonnet-4-5",
-                "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
-            ),
-            (
-                "claude-sonnet-4-5",
-                "global.anthropic.claude-sonnet-4-5-20250929-v1:0",
-            ),
+            ("claude-sonnet-4-5", "us.anthropic.claude-sonnet-4-5-20250929-v1:0"),
+            ("claude-sonnet-4-5", "global.anthropic.claude-sonnet-4-5-20250929-v1:0"),
             ("claude-sonnet-4-5", "anthropic/claude-sonnet-4.5"),
             ("claude-sonnet-4-5", "Claude Sonnet 4.5"),
             ("claude-sonnet-4-5", "claude-sonnet-4-5@20250929"),
@@ -351,20 +336,14 @@ mod tests {
             ("claude-sonnet-4-5", "databricks-claude-sonnet-4-5"),
             ("claude-sonnet-4-5", "claude-4.5-sonnet"),
             ("claude-sonnet-4-5", "vertex_ai/claude-sonnet-4-5@20250929"),
-            (
-                "claude-sonnet-4-5",
-                "bedrock/eu.anthropic.claude-sonnet-4-5-20250929-v1:0",
-            ),
+            ("claude-sonnet-4-5", "bedrock/eu.anthropic.claude-sonnet-4-5-20250929-v1:0"),
             (
                 "claude-sonnet-4-5",
                 "arn:aws:bedrock:us-east-1:1:inference-profile/us.anthropic.claude-sonnet-4-5-20250929-v1:0",
             ),
             ("claude-sonnet-4-5", "anthropic:claude-sonnet-4-5-20250929"),
             ("claude-opus-4", "claude-opus-4-0"),
-            (
-                "claude-3-5-sonnet",
-                "us.anthropic.claude-3-5-sonnet-20241022-v2:0",
-            ),
+            ("claude-3-5-sonnet", "us.anthropic.claude-3-5-sonnet-20241022-v2:0"),
             ("claude-3-5-sonnet", "claude-3-5-sonnet-v2@20241022"),
             ("claude-3-5-sonnet-20240620", "claude-3-5-sonnet-20241022-v2"),
             ("claude-3-5-sonnet-20240620", "anthropic/claude-3.5-sonnet:beta"),
@@ -396,10 +375,7 @@ mod tests {
             ("claude-sonnet-4", "claude-sonnet-4-5"),
             ("claude-sonnet-4-5", "claude-opus-4-5"),
             ("claude-opus-4@20250514", "claude-opus-4-1@20250805"),
-            (
-                "us.anthropic.claude-sonnet-4-20250514-v1:0",
-                "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
-            ),
+            ("us.anthropic.claude-sonnet-4-20250514-v1:0", "us.anthropic.claude-sonnet-4-5-20250929-v1:0"),
             ("deepseek-v3", "deepseek-v2"),
             ("deepseek.v3-v1:0", "deepseek.r1-v1:0"),
             ("gemini-2.5-pro", "gemini-2.5-flash"),
@@ -453,13 +429,7 @@ mod tests {
         ];
         for (author, reviewer, expected) in &table {
             let of = |agent: &AgentPlan| (*agent.spec.adapter, agent.spec.model.clone());
-            assert_eq!(
-                verdicts(author, reviewer),
-                *expected,
-                "{:?} {:?}",
-                of(author),
-                of(reviewer)
-            );
+            assert_eq!(verdicts(author, reviewer), *expected, "{:?} {:?}", of(author), of(reviewer));
         }
     }
 
@@ -472,20 +442,11 @@ mod tests {
             |returned| ModelIdentity::of(&reviewer, returned).depends_on(&author, Independence::Family);
         assert_eq!(depends(None), None);
         assert_eq!(depends(Some("meta-llama/Llama-70B")), None);
-        assert_eq!(
-            depends(Some("gpt-4o")),
-            Some(Dependence::SameModel("gpt-4o".into()))
-        );
-        assert_eq!(
-            depends(Some("gpt-3.5")),
-            Some(Dependence::SameFamily("gpt".into()))
-        );
+        assert_eq!(depends(Some("gpt-4o")), Some(Dependence::SameModel("gpt-4o".into())));
+        assert_eq!(depends(Some("gpt-3.5")), Some(Dependence::SameFamily("gpt".into())));
         // The key holds for the model that it was given for, and for models without a family of their own.
         let keyed = agent(Adapter::Openai, Some("house-model"), Some("house"));
-        assert_eq!(
-            ModelIdentity::of(&keyed, Some("house-model-2")).family(),
-            Some("house")
-        );
+        assert_eq!(ModelIdentity::of(&keyed, Some("house-model-2")).family(), Some("house"));
         assert_eq!(ModelIdentity::of(&keyed, Some("gpt-4o")).family(), Some("gpt"));
     }
 
@@ -499,31 +460,19 @@ mod tests {
         ] {
             assert_eq!(family_of_adapter(&agent(adapter, None, None).spec), Some(family));
         }
-        assert_eq!(
-            family_of_adapter(&agent(Adapter::Codex, Some("m"), None).spec),
-            None
-        );
-        assert_eq!(
-            family_of_adapter(&agent(Adapter::Anthropic, Some("m"), None).spec),
-            Some("claude")
-        );
+        assert_eq!(family_of_adapter(&agent(Adapter::Codex, Some("m"), None).spec), None);
+        assert_eq!(family_of_adapter(&agent(Adapter::Anthropic, Some("m"), None).spec), Some("claude"));
     }
 
     #[test]
     fn whoever_is_not_known_is_named() {
-        let one = |name: &str, agent: AgentPlan| AgentPlan {
-            name: name.into(),
-            ..agent
-        };
+        let one = |name: &str, agent: AgentPlan| AgentPlan { name: name.into(), ..agent };
         let command = one("command", agent(Adapter::Command, None, None));
         let model = one("model", openai("gpt-4o"));
         for rule in [Independence::Model, Independence::Family] {
             for (author, reviewer) in [(&command, &model), (&model, &command)] {
                 let (author, reviewer) = (ModelIdentity::of(author, None), ModelIdentity::of(reviewer, None));
-                let unknown = Dependence::Unknown {
-                    agent: "command".to_owned(),
-                    what: rule,
-                };
+                let unknown = Dependence::Unknown { agent: "command".to_owned(), what: rule };
                 assert_eq!(reviewer.depends_on(&author, rule), Some(unknown));
             }
         }

@@ -59,28 +59,18 @@ impl Plan {
     /// The reviewers of a task: nobody where reviews are switched off; `None` where checks alone decide.
     pub fn judge(&self, id: TaskId) -> Option<&Judge> {
         let judge = self.task(id).judge()?;
-        Some(if self.rules.settings.evaluate {
-            judge
-        } else {
-            &Judge::Nobody
-        })
+        Some(if self.rules.settings.evaluate { judge } else { &Judge::Nobody })
     }
 
     /// Whether somebody with an opinion is to look at the work of a task.
     pub fn will_be_judged(&self, id: TaskId) -> bool {
         let work = self.task(id);
-        let is_graded = || {
-            work.verification()
-                .is_some_and(|by| by.rubric.is_some() && by.grader.is_some())
-        };
+        let is_graded = || work.verification().is_some_and(|by| by.rubric.is_some() && by.grader.is_some());
         let is_scored = || {
             let judge = self.judge(id);
             matches!(judge, Some(Judge::Panel(_) | Judge::Evaluation(Some(_))))
         };
-        let has_stage = || {
-            work.own_stages()
-                .any(|own| matches!(own.by, StageJudge::Agent { .. }))
-        };
+        let has_stage = || work.own_stages().any(|own| matches!(own.by, StageJudge::Agent { .. }));
         self.rules.settings.evaluate && (is_scored() || is_graded() || has_stage())
     }
 
@@ -116,8 +106,6 @@ impl TaskPlan {
 impl FinishGatePlan {
     /// Whether the gate's commands show more of the work than that it compiles, as checks do.
     pub fn checks_work(&self) -> bool {
-        self.commands
-            .iter()
-            .any(|command| command.shows != Requirement::Compilation)
+        self.commands.iter().any(|command| command.shows != Requirement::Compilation)
     }
 }

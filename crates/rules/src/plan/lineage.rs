@@ -17,9 +17,7 @@ impl Plan {
     pub fn chain_hash(&self, id: TaskId) -> Digest {
         let task = self.task(id);
         let from = task.provenance.as_deref();
-        let source = from
-            .filter(|from| from.origin == Origin::Delegated)
-            .and_then(|from| from.source);
+        let source = from.filter(|from| from.origin == Origin::Delegated).and_then(|from| from.source);
         hash(
             source.map(|source| self.chain_hash(source)),
             &task.title,
@@ -67,9 +65,7 @@ fn hash<'t>(
         hasher.update(&(text.len() as u64).to_be_bytes());
         hasher.update(text.as_bytes());
     };
-    [source.as_str(), title, description]
-        .into_iter()
-        .for_each(&mut take);
+    [source.as_str(), title, description].into_iter().for_each(&mut take);
     criteria.for_each(take);
     hasher.finish()
 }
@@ -84,10 +80,7 @@ mod tests {
             hash(None, title, description, texts.iter().copied())
         };
         let base = of("t", "d", &["c1", "c2"]);
-        assert_eq!(
-            base.to_string(),
-            "9f433df6e756fc29841bc0d777463cad1cdcdb02346573291334682ecfbf371c"
-        );
+        assert_eq!(base.to_string(), "9f433df6e756fc29841bc0d777463cad1cdcdb02346573291334682ecfbf371c");
         assert_eq!(base, of("t", "d", &["c1", "c2"]));
         for other in [
             of("t", "d", &["c1|c2"]),

@@ -24,9 +24,7 @@ pub(crate) fn loosened(mission: &Mission, options: &RunOptions) -> Vec<Loosening
     let mut found = Vec::new();
     let evaluate = by_file(mission, "evaluate", String::new());
     found.extend(off(mission, options, evaluate));
-    found.extend(lowered(settings.eval_threshold, options, |what| {
-        by_file(mission, "evalThreshold", what)
-    }));
+    found.extend(lowered(settings.eval_threshold, options, |what| by_file(mission, "evalThreshold", what)));
     let mut switch = |is_loose: bool, key: &str, what: &str| {
         found.extend(is_loose.then(|| by_file(mission, key, what.to_owned())).flatten());
     };
@@ -40,11 +38,7 @@ pub(crate) fn loosened(mission: &Mission, options: &RunOptions) -> Vec<Loosening
         "verifyPriorFeedback",
         "judges need not answer for what was found before",
     );
-    switch(
-        settings.final_checks == Some(FinalChecks::Never),
-        "finalChecks",
-        NO_FINAL_CHECKS,
-    );
+    switch(settings.final_checks == Some(FinalChecks::Never), "finalChecks", NO_FINAL_CHECKS);
     switch(settings.baseline == Some(false), "baseline", NO_BASELINES);
     let bars = "the bars of panels come from labelled work";
     switch(settings.calibration.file.is_some(), "calibration", bars);
@@ -62,19 +56,11 @@ pub(crate) fn loosened(mission: &Mission, options: &RunOptions) -> Vec<Loosening
     };
     let more = settings.checks_may_write.as_deref();
     let more = beyond(more.unwrap_or_default(), &usual.checks_may_write());
-    switch(
-        !more.is_empty(),
-        "checksMayWrite",
-        &format!("checks may write below protected folders: {more}"),
-    );
+    switch(!more.is_empty(), "checksMayWrite", &format!("checks may write below protected folders: {more}"));
     let tests = "what is taken for a test is said elsewhere";
     switch(settings.tests.is_some(), "tests", tests);
     let fewer = beyond(&usual.scratch(), &settings.scratch());
-    switch(
-        !fewer.is_empty(),
-        "scratch",
-        &format!("checks use caches that turns leave: {fewer}"),
-    );
+    switch(!fewer.is_empty(), "scratch", &format!("checks use caches that turns leave: {fewer}"));
     found.extend(unguarded(mission));
     found.extend(options.said_by.allow.as_ref().map(|variable| {
         let classes: Vec<&str> = options.allow.iter().map(|class| class.as_str()).collect();
@@ -92,12 +78,7 @@ pub(crate) fn loosened(mission: &Mission, options: &RunOptions) -> Vec<Loosening
 fn by_file(mission: &Mission, key: &str, what: String) -> Option<Loosening> {
     let mut files = mission.written.iter().enumerate();
     let (index, place) = files.find_map(|(index, file)| Some((index, file.place(key)?)))?;
-    Some(Loosening {
-        what,
-        place,
-        is_beneath: index > 0,
-        is_off: false,
-    })
+    Some(Loosening { what, place, is_beneath: index > 0, is_off: false })
 }
 
 /// Chains of middleware that leave out what guards.
@@ -107,10 +88,8 @@ fn unguarded(mission: &Mission) -> impl Iterator<Item = Loosening> {
     let no_plan = chains.coordination.as_ref().is_some_and(no_plan);
     let no_plan = no_plan.then_some("no person is asked to agree to the plan");
     let left_out = |chain: &AgentChain| {
-        let usual: Vec<AgentMiddleware> = AgentChain::default()
-            .iter()
-            .filter(|entry| !chain.has(*entry))
-            .collect();
+        let usual: Vec<AgentMiddleware> =
+            AgentChain::default().iter().filter(|entry| !chain.has(*entry)).collect();
         usual.into_iter().filter_map(AgentMiddleware::guards)
     };
     let agent = chains.agent.iter().flat_map(left_out);
@@ -125,22 +104,13 @@ fn off(mission: &Mission, options: &RunOptions, by_file: Option<Loosening>) -> O
     let found = if options.no_eval {
         let place = options.said_by.no_eval.clone();
         let place = place.unwrap_or_else(|| "--no-eval or EVAL=off".to_owned());
-        Loosening {
-            is_beneath: !place.starts_with("--"),
-            place,
-            what: String::new(),
-            is_off: true,
-        }
+        Loosening { is_beneath: !place.starts_with("--"), place, what: String::new(), is_off: true }
     } else if mission.settings.evaluate == Some(false) {
         by_file?
     } else {
         return None;
     };
-    Some(Loosening {
-        what: "reviews are switched off".to_owned(),
-        is_off: true,
-        ..found
-    })
+    Some(Loosening { what: "reviews are switched off".to_owned(), is_off: true, ..found })
 }
 
 /// A bar that is lower than the one that would hold without what is said.
@@ -150,22 +120,14 @@ fn lowered(
     by_file: impl Fn(String) -> Option<Loosening>,
 ) -> Option<Loosening> {
     let what = |bar: Bar, instead: Bar| {
-        (bar.points < instead.points).then(|| {
-            format!(
-                "the bar of evaluations is {} instead of {}",
-                bar.points, instead.points
-            )
-        })
+        (bar.points < instead.points)
+            .then(|| format!("the bar of evaluations is {} instead of {}", bar.points, instead.points))
     };
     let usual = Bar::default_bar();
     match options.eval_threshold {
         Some(bar) if bar.origin == BarOrigin::Environment => Some(Loosening {
             what: what(bar, of_files.unwrap_or(usual))?,
-            place: options
-                .said_by
-                .eval_threshold
-                .clone()
-                .unwrap_or_else(|| "EVAL_THRESHOLD".to_owned()),
+            place: options.said_by.eval_threshold.clone().unwrap_or_else(|| "EVAL_THRESHOLD".to_owned()),
             is_beneath: true,
             is_off: false,
         }),

@@ -16,26 +16,19 @@ use crate::domain::{AgentId, BarrierId, GateId, TaskId};
 /// `new` as the successor of `old`: the mission of `new` with the ids of `old`.
 pub fn migrate_plan(old: &Plan, new: Plan) -> Plan {
     let ids = MigratedIds {
-        agents: Places::new(
-            old.agents.iter().map(|a| &*a.name),
-            new.agents.iter().map(|a| &*a.name),
-        ),
-        tasks: Places::new(
-            old.tasks.iter().map(|t| &*t.title),
-            new.tasks.iter().map(|t| &*t.title),
-        ),
+        agents: Places::new(old.agents.iter().map(|a| &*a.name), new.agents.iter().map(|a| &*a.name)),
+        tasks: Places::new(old.tasks.iter().map(|t| &*t.title), new.tasks.iter().map(|t| &*t.title)),
     };
     let alive = alive(old, &new, &ids);
     let added: Vec<TaskId> = old.every_task_id().filter(|id| alive.added(*id)).collect();
     let pairs = pairs(old, &new, &ids, (&alive, &added));
-    let new_agents = new.agents.iter().cloned().map(|plan| AgentPlan {
-        reports_to: plan.reports_to.map(|id| ids.agent(id)),
-        ..plan
-    });
-    let agents = ids.agents.fill(new_agents, |index| AgentPlan {
-        removed: true,
-        ..old.agents[index].clone()
-    });
+    let new_agents = new
+        .agents
+        .iter()
+        .cloned()
+        .map(|plan| AgentPlan { reports_to: plan.reports_to.map(|id| ids.agent(id)), ..plan });
+    let agents =
+        ids.agents.fill(new_agents, |index| AgentPlan { removed: true, ..old.agents[index].clone() });
     let new_tasks = new.tasks.iter().zip(&ids.tasks.places).map(|(plan, place)| {
         let mut plan = ids.task_plan(plan.clone());
         if let Some(before) = old.tasks.get(*place) {
@@ -44,19 +37,12 @@ pub fn migrate_plan(old: &Plan, new: Plan) -> Plan {
         plan
     });
     let tasks = ids.tasks.fill(new_tasks, |index| TaskPlan {
-        part: if alive.added(TaskId::from_index(index)) {
-            Part::Selected
-        } else {
-            Part::Removed
-        },
+        part: if alive.added(TaskId::from_index(index)) { Part::Selected } else { Part::Removed },
         ..old.tasks[index].clone()
     });
     let rules = Rules {
         orchestrator: new.rules.orchestrator.map(|id| ids.agent(id)),
-        worktrees: WorktreePlan {
-            root: old.rules.worktrees.root.clone(),
-            ..new.rules.worktrees.clone()
-        },
+        worktrees: WorktreePlan { root: old.rules.worktrees.root.clone(), ..new.rules.worktrees.clone() },
         ..new.rules.clone()
     };
     let (gates, holds) = (gates(old, &new, &ids), holds(old, &new, &ids));
@@ -113,9 +99,7 @@ impl MigratedIds {
         plan.agent = self.agent(plan.agent);
         plan.delegated_by = plan.delegated_by.map(|id| self.agent(id));
         let stages = plan.pipeline.iter().cloned();
-        plan.pipeline = stages
-            .map(|stage| stage.with_agents(&|id| self.agent(id)))
-            .collect();
+        plan.pipeline = stages.map(|stage| stage.with_agents(&|id| self.agent(id))).collect();
         plan.route = plan.route.map(|route| Box::new(route.map(|id| self.task(id))));
         for approval in &mut plan.approvals {
             let mut moved = (**approval).clone();
@@ -160,10 +144,7 @@ fn gates(old: &Plan, new: &Plan, ids: &MigratedIds) -> Vec<GatePlan> {
         blocks: ids.tasks(&plan.blocks),
         ..plan.clone()
     });
-    let places = Places::new(
-        old.gates.iter().map(|g| &*g.name),
-        new.gates.iter().map(|g| &*g.name),
-    );
+    let places = Places::new(old.gates.iter().map(|g| &*g.name), new.gates.iter().map(|g| &*g.name));
     places.fill(moved, |index| GatePlan {
         part: Part::Removed,
         after: Vec::new(),
@@ -212,10 +193,7 @@ impl Alive {
 
 /// Added tasks stay as long as their agent and what they come from do.
 fn alive(old: &Plan, new: &Plan, MigratedIds { agents, tasks }: &MigratedIds) -> Alive {
-    let mut alive = Alive {
-        tasks: vec![false; old.tasks.len()],
-        added: vec![false; old.tasks.len()],
-    };
+    let mut alive = Alive { tasks: vec![false; old.tasks.len()], added: vec![false; old.tasks.len()] };
     let mut known = vec![false; old.tasks.len()];
     for (place, task) in tasks.places.iter().zip(new.tasks.iter()) {
         if let Some(known) = known.get_mut(*place) {
@@ -277,8 +255,6 @@ impl Places {
             slots[*place] = Some(item);
         }
         let slots = slots.into_iter().enumerate();
-        slots
-            .map(|(index, slot)| slot.unwrap_or_else(|| left(index)))
-            .collect()
+        slots.map(|(index, slot)| slot.unwrap_or_else(|| left(index))).collect()
     }
 }

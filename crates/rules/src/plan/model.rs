@@ -77,23 +77,18 @@ impl Plan {
     pub fn confinement(&self, task: Option<TaskId>, agent: Option<AgentId>) -> Confinement {
         let of_task = task.map(|task| self.task(task).confinement).unwrap_or_default();
         let of_agent = agent.map(|agent| Confinement::of_agent(&self.agent(agent).spec));
-        let all = of_task
-            .or(of_agent.unwrap_or_default())
-            .or(Confinement::of_settings(&self.rules.settings));
+        let all = of_task.or(of_agent.unwrap_or_default()).or(Confinement::of_settings(&self.rules.settings));
         all.in_session(self.rules.session_sandbox)
     }
 
     /// How the processes of a run are confined: of the tasks that it takes, of all agents, and of channels that are.
     pub fn confinements(&self) -> impl Iterator<Item = Confinement> {
-        let tasks = self
-            .selected_ids()
-            .map(|id| (Some(id), Some(self.task(id).agent)));
+        let tasks = self.selected_ids().map(|id| (Some(id), Some(self.task(id).agent)));
         let agents = (0..self.agents.len()).map(|index| (None, Some(AgentId::from_index(index))));
         let all = tasks.chain(agents).chain([(None, None)]);
         let channels = self.channels.iter();
         let of_channels = channels.map(|channel| Confinement::default().in_session(channel.spec.sandbox));
-        all.map(|(task, agent)| self.confinement(task, agent))
-            .chain(of_channels.filter(|how| !how.is_off()))
+        all.map(|(task, agent)| self.confinement(task, agent)).chain(of_channels.filter(|how| !how.is_off()))
     }
 
     /// A plan of these agents, tasks and gates; `dependencies` are pairs of a task and one that it needs.
@@ -105,10 +100,7 @@ impl Plan {
         dependencies: &[(u32, TaskId)],
         rules: Rules,
     ) -> Self {
-        let turned: Vec<_> = dependencies
-            .iter()
-            .map(|(from, to)| (to.0, TaskId(*from)))
-            .collect();
+        let turned: Vec<_> = dependencies.iter().map(|(from, to)| (to.0, TaskId(*from))).collect();
         let mut plan = Self {
             name,
             dependents: Edges::new(tasks.len(), &turned),
@@ -222,9 +214,7 @@ impl Plan {
     /// The price of a model, if it has one.
     pub fn price(&self, model: &str) -> Option<&model::Price> {
         let mut prices = self.rules.prices.iter();
-        prices
-            .find(|(known, _)| **known == *model)
-            .map(|(_, price)| price)
+        prices.find(|(known, _)| **known == *model).map(|(_, price)| price)
     }
 
     /// The model of an agent that is paid by its tokens and has no price; `None` where everything is known.
@@ -243,11 +233,7 @@ impl Plan {
         let of_gates = self.gates.iter().filter_map(|gate| gate.notify.as_deref());
         let of_barriers = self.barriers.iter().filter_map(|hold| hold.notify.as_deref());
         let sla = &self.rules.sla;
-        let of_run = [
-            &*self.rules.default_channels,
-            &sla.warning_channels,
-            &sla.violation_channels,
-        ];
+        let of_run = [&*self.rules.default_channels, &sla.warning_channels, &sla.violation_channels];
         let all = of_gates.chain(of_barriers).chain(of_run).flatten();
         all.map(|name| &**name).collect()
     }
@@ -270,14 +256,12 @@ impl Plan {
 
     /// The ids of all tasks of the mission, selected or not. In file order; what a changed mission added comes last.
     pub fn task_ids(&self) -> impl Iterator<Item = TaskId> + Clone {
-        self.every_task_id()
-            .filter(|id| self.task(*id).part != Part::Removed)
+        self.every_task_id().filter(|id| self.task(*id).part != Part::Removed)
     }
 
     /// The ids of all tasks that the run takes.
     pub fn selected_ids(&self) -> impl Iterator<Item = TaskId> {
-        self.every_task_id()
-            .filter(|id| self.task(*id).part == Part::Selected)
+        self.every_task_id().filter(|id| self.task(*id).part == Part::Selected)
     }
 
     /// The ids of all tasks that the run ever had: those that a changed mission no longer has, too.

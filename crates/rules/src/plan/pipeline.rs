@@ -236,10 +236,7 @@ impl StagePlan {
     /// The command of a further stage, if it has one.
     pub fn command(&self) -> Option<&str> {
         match self {
-            Self::Own(OwnStage {
-                by: StageJudge::Command(command),
-                ..
-            }) => Some(command),
+            Self::Own(OwnStage { by: StageJudge::Command(command), .. }) => Some(command),
             _ => None,
         }
     }
@@ -271,10 +268,7 @@ impl StagePlan {
                 PanelSeats::Seats(_) => Vec::new(),
             },
             Self::Verification(verification) => verification.decomposer.iter_mut().collect(),
-            Self::Own(OwnStage {
-                by: StageJudge::Agent { agent, .. },
-                ..
-            }) => vec![agent],
+            Self::Own(OwnStage { by: StageJudge::Agent { agent, .. }, .. }) => vec![agent],
             Self::RedTeam(red_team) => vec![&mut red_team.agent],
             Self::Vision(vision) => vision.agent.iter_mut().collect(),
             _ => Vec::new(),
@@ -424,9 +418,7 @@ impl TaskPlan {
     /// The pictures that are looked at, if any are.
     pub fn screenshots(&self) -> impl Iterator<Item = &str> {
         let looked_at = self.vision().filter(|vision| vision.kind != VisionKind::Noop);
-        looked_at
-            .into_iter()
-            .flat_map(|vision| vision.screenshots.iter().map(AsRef::as_ref))
+        looked_at.into_iter().flat_map(|vision| vision.screenshots.iter().map(AsRef::as_ref))
     }
 }
 

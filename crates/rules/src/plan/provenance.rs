@@ -43,10 +43,7 @@ pub struct Titles {
 
 impl Default for Titles {
     fn default() -> Self {
-        Self {
-            base: Arc::default(),
-            later: RedBlackTreeMapSync::new_sync(),
-        }
+        Self { base: Arc::default(), later: RedBlackTreeMapSync::new_sync() }
     }
 }
 

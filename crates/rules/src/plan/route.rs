@@ -59,12 +59,7 @@ impl Route {
     /// Replaces the ids of tasks in the route.
     #[must_use]
     pub fn map(self, id: impl Fn(TaskId) -> TaskId) -> Self {
-        Self {
-            pass: id(self.pass),
-            fail: id(self.fail),
-            refer: id(self.refer),
-            ..self
-        }
+        Self { pass: id(self.pass), fail: id(self.fail), refer: id(self.refer), ..self }
     }
 }
 
@@ -91,9 +86,6 @@ impl Plan {
                 pairs.extend(judged.chain([route.fail]).map(|task| (task.0, id)));
             }
         }
-        Self {
-            returns: Edges::new(self.tasks.len(), &pairs),
-            ..self
-        }
+        Self { returns: Edges::new(self.tasks.len(), &pairs), ..self }
     }
 }

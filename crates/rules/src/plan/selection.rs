@@ -34,11 +34,7 @@ pub fn named_tasks(plan: &Plan, values: &[String]) -> Result<Vec<String>, Unknow
     for value in values {
         let value = &folded(value);
         let whole = known.contains_key(value.as_str());
-        let parts: Vec<&str> = if whole {
-            vec![value]
-        } else {
-            value.split(',').map(str::trim).collect()
-        };
+        let parts: Vec<&str> = if whole { vec![value] } else { value.split(',').map(str::trim).collect() };
         for title in parts {
             if !known.contains_key(title) {
                 let of_plan = plan.task_ids().map(|id| plan.title(id));

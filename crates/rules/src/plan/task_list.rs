@@ -36,10 +36,7 @@ impl TaskList {
     pub fn get(&self, index: usize) -> Option<&TaskPlan> {
         match index.checked_sub(self.base.len()) {
             None if self.changed.is_empty() => self.base.get(index),
-            None => self
-                .changed
-                .get(&index)
-                .map_or_else(|| self.base.get(index), |task| Some(task)),
+            None => self.changed.get(&index).map_or_else(|| self.base.get(index), |task| Some(task)),
             Some(later) => self.later.get(later).map(AsRef::as_ref),
         }
     }
@@ -47,11 +44,7 @@ impl TaskList {
 
 impl From<Vec<TaskPlan>> for TaskList {
     fn from(tasks: Vec<TaskPlan>) -> Self {
-        Self {
-            base: Arc::new(tasks),
-            changed: HashTrieMapSync::new_sync(),
-            later: VectorSync::new_sync(),
-        }
+        Self { base: Arc::new(tasks), changed: HashTrieMapSync::new_sync(), later: VectorSync::new_sync() }
     }
 }
 

@@ -16,11 +16,7 @@ impl Client {
             socket: runner,
             pid: rustix::process::getpid(),
             farewell: None,
-            identity: ProcessIdentity {
-                pid: 0,
-                start_time: 0,
-                boot_id: String::new(),
-            },
+            identity: ProcessIdentity { pid: 0, start_time: 0, boot_id: String::new() },
             incoming: Frames::default(),
             received: VecDeque::new(),
         };

@@ -23,10 +23,7 @@ impl Supervisor {
                 }
                 Err(_) => return,
             };
-            let child = self
-                .by_pid
-                .remove(&pid)
-                .and_then(|key| self.children.remove(&key));
+            let child = self.by_pid.remove(&pid).and_then(|key| self.children.remove(&key));
             if let Some(child) = &child {
                 child.kill_rest();
             }
@@ -47,11 +44,7 @@ impl Supervisor {
         if !self.hunt.is_some_and(due) && !self.ended.iter().any(|ended| due(ended.give_up)) {
             return;
         }
-        let dying = if self.alone {
-            HashSet::new()
-        } else {
-            self.look_for_orphans()
-        };
+        let dying = if self.alone { HashSet::new() } else { self.look_for_orphans() };
         self.hunt = None;
         for ended in std::mem::take(&mut self.ended) {
             let held = dying.contains(&ended.child.key);
@@ -60,25 +53,15 @@ impl Supervisor {
                 continue;
             }
             if held {
-                self.warn(format!(
-                    "processes of {} did not die when they were killed",
-                    ended.child.label
-                ));
+                self.warn(format!("processes of {} did not die when they were killed", ended.child.label));
             }
             self.report(ended);
         }
     }
 
     fn look_for_orphans(&mut self) -> HashSet<u64> {
-        let ended: Vec<_> = self
-            .ended
-            .iter()
-            .map(|ended| (ended.child.pid, ended.child.key))
-            .collect();
-        self.orphans.hunt(&Turns {
-            running: &self.by_pid,
-            ended: &ended,
-        })
+        let ended: Vec<_> = self.ended.iter().map(|ended| (ended.child.pid, ended.child.key)).collect();
+        self.orphans.hunt(&Turns { running: &self.by_pid, ended: &ended })
     }
 
     fn report(&mut self, mut ended: Ended) {

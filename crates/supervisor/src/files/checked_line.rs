@@ -24,9 +24,7 @@ pub fn encode(out: &mut Vec<u8>, body: &impl Serialize) -> serde_json::Result<()
 /// Writes an object of members that are text already, the closing brace behind them included.
 pub fn encode_members(out: &mut Vec<u8>, members: &[&str]) {
     let body_at = begin(out);
-    members
-        .iter()
-        .for_each(|part| out.extend_from_slice(part.as_bytes()));
+    members.iter().for_each(|part| out.extend_from_slice(part.as_bytes()));
     finish(out, body_at);
 }
 

@@ -87,11 +87,7 @@ fn opened(path: &Path, flags: OFlags) -> io::Result<File> {
             _ => error,
         }
     })?);
-    if file.metadata()?.is_file() {
-        Ok(file)
-    } else {
-        Err(unfit("it is not a regular file"))
-    }
+    if file.metadata()?.is_file() { Ok(file) } else { Err(unfit("it is not a regular file")) }
 }
 
 /// Refuses a file that has less on the disk than its length says.
@@ -288,27 +284,15 @@ mod tests {
         let (replaced, synced) = on_a_disk(None, || replace_file(&path, b"newer"));
         replaced.unwrap();
         // The file under the name that nobody looks for, whole; then the folder, in which it has its own.
-        let [(first, bytes), (second, _)] = &synced[..] else {
-            panic!("{synced:?}")
-        };
-        let is_temporary = |path: &Path| {
-            path.file_name()
-                .unwrap()
-                .to_string_lossy()
-                .starts_with(no_links::UNFINISHED)
-        };
-        assert!(
-            is_temporary(first) && first.parent() == Some(folder) && *bytes == 5,
-            "{synced:?}"
-        );
+        let [(first, bytes), (second, _)] = &synced[..] else { panic!("{synced:?}") };
+        let is_temporary =
+            |path: &Path| path.file_name().unwrap().to_string_lossy().starts_with(no_links::UNFINISHED);
+        assert!(is_temporary(first) && first.parent() == Some(folder) && *bytes == 5, "{synced:?}");
         assert_eq!(second, folder);
         // What is not on the disk takes no place, and leaves nothing.
         let (replaced, synced) = on_a_disk(Some(0), || replace_file(&path, b"never"));
         replaced.unwrap_err();
-        assert_eq!(
-            (synced.len(), fs::read(&path).unwrap(), names(folder)),
-            (1, b"newer".to_vec(), 1)
-        );
+        assert_eq!((synced.len(), fs::read(&path).unwrap(), names(folder)), (1, b"newer".to_vec(), 1));
         // Nor is it told as done where only its name may be lost.
         let (replaced, synced) = on_a_disk(Some(1), || replace_file(&path, b"newest"));
         replaced.unwrap_err();
@@ -332,11 +316,7 @@ mod tests {
             let other = root.join(format!("{fails_at}/b/c"));
             let (made, synced) = on_a_disk(Some(fails_at), || create_dir_durable(&other));
             made.unwrap_err();
-            assert_eq!(
-                synced.len(),
-                fails_at + 1,
-                "nothing is made below what may be lost"
-            );
+            assert_eq!(synced.len(), fails_at + 1, "nothing is made below what may be lost");
             // What may be lost is not taken for made the next time.
             let (made, synced) = on_a_disk(None, || create_dir_durable(&other));
             made.unwrap();
@@ -356,14 +336,7 @@ mod tests {
         assert_eq!(read_regular(&at("plain"), 5).unwrap(), b"12345");
         assert!(is_unfit(&read_regular(&at("plain"), 4).unwrap_err()));
         std::os::unix::fs::symlink("plain", at("link")).unwrap();
-        rustix::fs::mknodat(
-            rustix::fs::CWD,
-            at("fifo"),
-            rustix::fs::FileType::Fifo,
-            Mode::RUSR,
-            0,
-        )
-        .unwrap();
+        rustix::fs::mknodat(rustix::fs::CWD, at("fifo"), rustix::fs::FileType::Fifo, Mode::RUSR, 0).unwrap();
         let _socket = crate::sockets::listen(&at("socket")).unwrap();
         File::create(at("sparse")).unwrap().set_len(1 << 40).unwrap();
         for name in ["link", "fifo", "socket", "sparse", "."] {

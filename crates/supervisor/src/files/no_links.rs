@@ -28,9 +28,7 @@ const STEP: OFlags = {
     let way = OFlags::PATH;
     #[cfg(not(target_os = "linux"))]
     let way = OFlags::RDONLY;
-    way.union(OFlags::DIRECTORY)
-        .union(OFlags::NOFOLLOW)
-        .union(OFlags::CLOEXEC)
+    way.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC)
 };
 
 /// The absolute path of `path` without links: of the last part too, if that is there. What does not exist yet is named
@@ -90,10 +88,7 @@ pub fn open_folders(folder: &Path) {
     let Ok(opened) = rustix::fs::open(folder, STEP, Mode::empty()) else {
         return;
     };
-    let held = OpenFolder {
-        opened,
-        path: folder.to_owned(),
-    };
+    let held = OpenFolder { opened, path: folder.to_owned() };
     let here = held.through("".as_ref());
     let _ = fs::set_permissions(&here, fs::Permissions::from_mode(0o755));
     let entries = fs::read_dir(&here).into_iter().flatten().flatten();
@@ -211,10 +206,7 @@ impl OpenFolder {
     /// When there is none, or a link leads to it.
     pub fn open(path: &Path) -> io::Result<Self> {
         let opened = open(path, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty())?;
-        Ok(Self {
-            opened,
-            path: path.to_owned(),
-        })
+        Ok(Self { opened, path: path.to_owned() })
     }
 
     /// Opens the folder in which something lies, and tells its name there.
@@ -281,11 +273,7 @@ impl OpenFolder {
     /// # Errors
     /// Whatever the file system says, also where something has the name.
     pub fn make_new(&self, name: &OsStr) -> io::Result<()> {
-        Ok(rustix::fs::mkdirat(
-            &self.opened,
-            name,
-            Mode::from_raw_mode(0o777),
-        )?)
+        Ok(rustix::fs::mkdirat(&self.opened, name, Mode::from_raw_mode(0o777))?)
     }
 
     /// Removes a folder in it that has nothing in it.
@@ -322,10 +310,7 @@ impl OpenFolder {
         Ok(FileTimes {
             inode: found.st_ino as u64,
             modified: SystemTime::UNIX_EPOCH
-                + Duration::new(
-                    u64::try_from(found.st_mtime).unwrap_or(0),
-                    found.st_mtime_nsec as u32,
-                ),
+                + Duration::new(u64::try_from(found.st_mtime).unwrap_or(0), found.st_mtime_nsec as u32),
             changed: (found.st_ctime as i64, found.st_ctime_nsec as i64),
         })
     }
@@ -364,13 +349,7 @@ impl OpenFolder {
     #[cfg(any(target_os = "linux", target_vendor = "apple"))]
     pub fn rename_to_new(&self, name: &OsStr, new: &OsStr) -> io::Result<()> {
         let flags = rustix::fs::RenameFlags::NOREPLACE;
-        Ok(rustix::fs::renameat_with(
-            &self.opened,
-            name,
-            &self.opened,
-            new,
-            flags,
-        )?)
+        Ok(rustix::fs::renameat_with(&self.opened, name, &self.opened, new, flags)?)
     }
 
     /// Refuses to rename, where the system knows no such renaming.
@@ -485,9 +464,7 @@ mod tests {
     fn a_moment_before_1970_is_told_as_its_beginning() {
         let place = scratch_folder().unwrap();
         let dated = File::open(place.path()).unwrap();
-        dated
-            .set_modified(SystemTime::UNIX_EPOCH - Duration::from_secs(1 << 32))
-            .unwrap();
+        dated.set_modified(SystemTime::UNIX_EPOCH - Duration::from_secs(1 << 32)).unwrap();
         let (folder, name) = OpenFolder::of(place.path()).unwrap();
         assert_eq!(folder.times(name).unwrap().modified, SystemTime::UNIX_EPOCH);
     }
@@ -508,10 +485,7 @@ mod tests {
         close("work", 0);
         close("others", 0o700);
         open_folders(&at("work"));
-        assert_eq!(
-            (mode("work"), mode("work/a"), mode("work/a/b")),
-            (0o755, 0o755, 0o755)
-        );
+        assert_eq!((mode("work"), mode("work/a"), mode("work/a/b")), (0o755, 0o755, 0o755));
         open_folders(&at("work/a/link"));
         assert_eq!(mode("others"), 0o700);
         remove_folder(&at("work")).unwrap();
@@ -542,10 +516,7 @@ mod tests {
         let said = |name: &str| OpenFolder::open(&at(name)).unwrap_err().to_string();
         assert_eq!(said("link"), "it is a link");
         assert_eq!(said("link/deep"), format!("{} is a link", at("link").display()));
-        assert_eq!(
-            real_path(&at("link/deep/new/er")).unwrap(),
-            at("real/deep/new/er")
-        );
+        assert_eq!(real_path(&at("link/deep/new/er")).unwrap(), at("real/deep/new/er"));
         assert_eq!(real_parent(&at("link/deep/last")).unwrap(), at("real/deep/last"));
     }
 

@@ -72,10 +72,7 @@ pub mod double {
 
     /// Plays something on such a disk, whose sync of this number, from 0, fails: what it comes to, and what was synced.
     pub fn on_a_disk<T>(fails_at: Option<usize>, play: impl FnOnce() -> T) -> (T, Vec<Synced>) {
-        let disk = Disk {
-            fails_at,
-            ..Disk::default()
-        };
+        let disk = Disk { fails_at, ..Disk::default() };
         DISK.set(Some(disk));
         let played = play();
         (played, DISK.take().unwrap_or_default().synced)

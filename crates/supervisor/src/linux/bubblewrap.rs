@@ -30,12 +30,8 @@ use crate::protocol::{Frames, encode};
 use crate::start::{NotStarted, Start};
 
 /// The paths at which bubblewrap may be.
-const PLACES: [&str; 4] = [
-    "/usr/bin/bwrap",
-    "/bin/bwrap",
-    "/usr/local/bin/bwrap",
-    "/run/current-system/sw/bin/bwrap",
-];
+const PLACES: [&str; 4] =
+    ["/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap", "/run/current-system/sw/bin/bwrap"];
 
 /// The argument that makes this program the first process of a namespace.
 const FIRST: &str = "--first-of-a-namespace";
@@ -73,10 +69,7 @@ pub fn start(
         environment: start.environment.to_vec(),
         marker: start.marker.to_owned(),
         folder: start.folder.to_owned(),
-        standard: start
-            .standard
-            .each_ref()
-            .map(|file| file.as_ref().map(AsRawFd::as_raw_fd)),
+        standard: start.standard.each_ref().map(|file| file.as_ref().map(AsRawFd::as_raw_fd)),
     };
     let mut told = Vec::new();
     encode(&inside, &mut told).map_err(system)?;
@@ -149,9 +142,7 @@ fn in_memory(bytes: &[u8]) -> io::Result<File> {
 /// The kind of the thing at a path, without following a link: whether it is a folder; `None` for nothing.
 fn kind_of(path: &Path) -> io::Result<Option<bool>> {
     match open_place(path) {
-        Ok(place) => Ok(Some(
-            FileType::from_raw_mode(fstat(&place)?.st_mode) == FileType::Directory,
-        )),
+        Ok(place) => Ok(Some(FileType::from_raw_mode(fstat(&place)?.st_mode) == FileType::Directory)),
         Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
         Err(error) => Err(error.into()),
     }
@@ -167,13 +158,7 @@ fn arguments(
     let mut add = |words: &[&dyn AsRef<std::ffi::OsStr>]| {
         all.extend(words.iter().map(|word| (*word).as_ref().to_owned()));
     };
-    add(&[
-        &"--unshare-user",
-        &"--unshare-pid",
-        &"--unshare-ipc",
-        &"--cap-drop",
-        &"ALL",
-    ]);
+    add(&[&"--unshare-user", &"--unshare-pid", &"--unshare-ipc", &"--cap-drop", &"ALL"]);
     add(&[&"--die-with-parent", &"--as-pid-1", &"--chdir", &"/"]);
     if plan.without_network {
         add(&[&"--unshare-net"]);
@@ -231,9 +216,7 @@ fn missing(path: &Path) -> io::Error {
 /// anything else is done.
 pub fn live_as_first_of_a_namespace(words: &[OsString]) {
     let [_, word, descriptor] = words else { return };
-    let number = descriptor
-        .to_str()
-        .and_then(|number| number.parse::<RawFd>().ok());
+    let number = descriptor.to_str().and_then(|number| number.parse::<RawFd>().ok());
     let Some(number) = number.filter(|number| word == FIRST && posix::is_handed_over(*number)) else {
         return;
     };
@@ -293,21 +276,13 @@ mod tests {
             Ok((!name.ends_with("gone")).then(|| name.ends_with(".d")))
         };
         let all = arguments((plan, Processes::Own), kind, false)?;
-        let behind = all
-            .iter()
-            .position(|word| word == "/proc")
-            .expect("there is a /proc");
-        let words = all[behind + 1..]
-            .iter()
-            .map(|word| word.to_string_lossy().into_owned());
+        let behind = all.iter().position(|word| word == "/proc").expect("there is a /proc");
+        let words = all[behind + 1..].iter().map(|word| word.to_string_lossy().into_owned());
         Ok(words.collect())
     }
 
     fn plan(rules: &[(&str, Access)]) -> MountPlan {
-        MountPlan::new(
-            Access::Write,
-            rules.iter().map(|(path, access)| (PathBuf::from(path), *access)),
-        )
+        MountPlan::new(Access::Write, rules.iter().map(|(path, access)| (PathBuf::from(path), *access)))
     }
 
     #[test]
@@ -328,15 +303,8 @@ mod tests {
 
     #[test]
     fn what_is_not_there_is_neither_mounted_nor_made_outside() {
-        let left_out = plan(&[
-            ("/read-gone", Read),
-            ("/mask-gone", Masked),
-            ("/hide-gone", Hidden),
-        ]);
-        assert_eq!(
-            mounts(&left_out).expect("it can be written"),
-            Vec::<String>::new()
-        );
+        let left_out = plan(&[("/read-gone", Read), ("/mask-gone", Masked), ("/hide-gone", Hidden)]);
+        assert_eq!(mounts(&left_out).expect("it can be written"), Vec::<String>::new());
         for access in [Write, Scratch] {
             assert!(mounts(&plan(&[("/gone", access)])).is_err(), "{access:?}");
         }
@@ -347,25 +315,15 @@ mod tests {
         let words = |plan: &MountPlan, is_root| {
             let all =
                 arguments((plan, Processes::Own), |_| Ok(Some(true)), is_root).expect("it can be written");
-            let all: Vec<_> = all
-                .iter()
-                .map(|word| word.to_string_lossy().into_owned())
-                .collect();
+            let all: Vec<_> = all.iter().map(|word| word.to_string_lossy().into_owned()).collect();
             all.join(" ")
         };
         let mut plan = plan(&[]);
         let open = words(&plan, false);
-        assert!(
-            open.contains("--dev-bind / / --proc /proc") && !open.contains("--unshare-net"),
-            "{open}"
-        );
+        assert!(open.contains("--dev-bind / / --proc /proc") && !open.contains("--unshare-net"), "{open}");
         (plan.without_network, plan.read_only_elsewhere) = (true, true);
         let closed = words(&plan, true);
-        for part in [
-            "--unshare-net",
-            "--ro-bind / / --dev /dev",
-            "--ro-bind /proc/sys /proc/sys",
-        ] {
+        for part in ["--unshare-net", "--ro-bind / / --dev /dev", "--ro-bind /proc/sys /proc/sys"] {
             assert!(closed.contains(part), "{closed}");
         }
     }

@@ -37,10 +37,7 @@ struct NoNamespaces(String);
 
 impl Launcher {
     pub fn new() -> Self {
-        Self {
-            starter: Starter::new(),
-            how: ConfineMethod::Namespaces(Processes::Own),
-        }
+        Self { starter: Starter::new(), how: ConfineMethod::Namespaces(Processes::Own) }
     }
 
     /// Tries for nothing how far children can be confined; what works is what confines them from then on.
@@ -68,10 +65,7 @@ impl Launcher {
             return Err(NoNamespaces(refused));
         };
         match bubblewrap::probe(&place, &mut self.starter, processes) {
-            None => Ok((
-                ConfineMethod::Bubblewrap(place, processes),
-                NamespaceMaker::Bubblewrap,
-            )),
+            None => Ok((ConfineMethod::Bubblewrap(place, processes), NamespaceMaker::Bubblewrap)),
             Some(also) => Err(NoNamespaces(format!("{refused}; nor by bubblewrap: {also}"))),
         }
     }

@@ -19,11 +19,7 @@ impl Forebear {
     fn of(pid: Pid, stat: &Stat) -> Forebear {
         // What may not be read, or is hidden, tells nothing; the other signs do.
         let environment = environment_of(pid);
-        Forebear {
-            pid,
-            start_time: stat.start_time,
-            environment,
-        }
+        Forebear { pid, start_time: stat.start_time, environment }
     }
 
     /// A variable that it was started with.

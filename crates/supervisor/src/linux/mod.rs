@@ -68,9 +68,7 @@ pub fn open_descriptors() -> io::Result<Vec<RawFd>> {
 
 /// A random name of this boot: process ids and start times mean nothing in another one.
 pub fn boot_id() -> io::Result<String> {
-    Ok(fs::read_to_string("/proc/sys/kernel/random/boot_id")?
-        .trim_end()
-        .to_owned())
+    Ok(fs::read_to_string("/proc/sys/kernel/random/boot_id")?.trim_end().to_owned())
 }
 
 /// When a process started, in clock ticks since boot.
@@ -93,19 +91,14 @@ impl Stat {
         let mut bytes = [0; 1024];
         let length = File::open(format!("/proc/{pid}/stat"))?.read_at(&mut bytes, 0)?;
         Stat::parse(&bytes[..length]).ok_or_else(|| {
-            io::Error::new(
-                io::ErrorKind::InvalidData,
-                format!("/proc/{pid}/stat is not understood"),
-            )
+            io::Error::new(io::ErrorKind::InvalidData, format!("/proc/{pid}/stat is not understood"))
         })
     }
 
     fn parse(bytes: &[u8]) -> Option<Stat> {
         // The program's name stands in parentheses and may contain anything, so count from the last one.
         let end = bytes.iter().rposition(|&byte| byte == b')')?;
-        let mut fields = std::str::from_utf8(&bytes[end + 1..])
-            .ok()?
-            .split_ascii_whitespace();
+        let mut fields = std::str::from_utf8(&bytes[end + 1..]).ok()?.split_ascii_whitespace();
         let dead = matches!(fields.next()?, "Z" | "X");
         let parent = fields.next()?.parse().ok()?;
         let group = fields.next()?;
@@ -135,10 +128,7 @@ impl Signals {
     pub fn install() -> io::Result<Signals> {
         let held_back = posix::hold_back(&[libc::SIGCHLD, libc::SIGTERM])?;
         posix::take_over_signals()?;
-        Ok(Signals {
-            waiting: posix::signal_descriptor(&held_back)?,
-            asked_to_end: false,
-        })
+        Ok(Signals { waiting: posix::signal_descriptor(&held_back)?, asked_to_end: false })
     }
 
     /// Takes what woke the supervisor. There are never more than two, since a signal that waits already comes once.
@@ -172,10 +162,7 @@ pub struct Children {
 
 impl Children {
     pub fn open() -> Children {
-        Children {
-            file: File::open("/proc/thread-self/children").ok(),
-            bytes: vec![0; 4096],
-        }
+        Children { file: File::open("/proc/thread-self/children").ok(), bytes: vec![0; 4096] }
     }
 
     /// Puts the process ids of the children into `pids`.
@@ -230,8 +217,7 @@ pub fn marker_of(pid: Pid) -> Option<String> {
 /// A path to `path`, which lies in the open `folder`, that is short enough for the address of a socket.
 pub fn short_path(folder: &File, path: &Path) -> PathBuf {
     let folder = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()));
-    path.file_name()
-        .map_or_else(|| folder.clone(), |name| folder.join(name))
+    path.file_name().map_or_else(|| folder.clone(), |name| folder.join(name))
 }
 
 /// The process that began the session of this one; `None` if that cannot be seen from here.
@@ -264,9 +250,7 @@ pub fn open_output(identity: &ProcessIdentity, descriptor: RawFd) -> Option<File
     let pid = pid_of(identity.pid).filter(|_| alive(identity))?.as_raw_pid();
     // Never through a pipe or terminal: that would take away what another process shall read.
     let is_file = |path: &String| fs::metadata(path).is_ok_and(|found| found.is_file());
-    let path = itself_and_first_below(pid)
-        .map(|pid| format!("/proc/{pid}/fd/{descriptor}"))
-        .find(is_file)?;
+    let path = itself_and_first_below(pid).map(|pid| format!("/proc/{pid}/fd/{descriptor}")).find(is_file)?;
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
     // Its number may have been given to another process in the meantime.
@@ -340,12 +324,7 @@ pub fn end_some(
     // The variable may be another one's further down, but the key stays.
     let mut roots = pids()?;
     roots.retain(is_named);
-    roots.extend(
-        leaders
-            .iter()
-            .filter(|leader| alive(leader))
-            .filter_map(|leader| pid_of(leader.pid)),
-    );
+    roots.extend(leaders.iter().filter(|leader| alive(leader)).filter_map(|leader| pid_of(leader.pid)));
     let keys: HashSet<u64> = roots.into_iter().filter_map(|pid| key_of(pid, &marker)).collect();
     let marked = |pid| key_of(pid, &marker).is_some_and(|key| keys.contains(&key));
     refuse_suicide(marked)?;
@@ -369,10 +348,7 @@ pub fn something_left_of(supervisors: &[ProcessIdentity]) -> Option<u32> {
     let is_ours = |pid: Pid| fs::metadata(format!("/proc/{pid}")).is_ok_and(|it| it.uid() == own_user);
     let left = |&pid: &Pid| {
         let keyed = markers.iter().any(|marker| key_of(pid, marker).is_some());
-        let marked = keyed
-            || supervisors
-                .iter()
-                .any(|supervisor| mark::is_marked_by(pid, supervisor));
+        let marked = keyed || supervisors.iter().any(|supervisor| mark::is_marked_by(pid, supervisor));
         (marked || (mark::may_have_lowered_its_mark(pid) && is_ours(pid))) && lives(pid)
     };
     pids().ok()?.into_iter().find(left).map(number)
@@ -571,9 +547,7 @@ pub struct Reopen {
 impl Reopen {
     pub fn new() -> Reopen {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        Reopen {
-            descriptors: rustix::fs::open("/proc/self/fd", flags, Mode::empty()).ok(),
-        }
+        Reopen { descriptors: rustix::fs::open("/proc/self/fd", flags, Mode::empty()).ok() }
     }
 
     /// Opens the file for a child, once more and not by a duplicate: with that, children would share a position and
@@ -588,13 +562,7 @@ impl Reopen {
 
 fn condition(file: &File) -> io::Result<Condition> {
     let metadata = file.metadata()?;
-    Ok((
-        metadata.len(),
-        metadata.blocks(),
-        metadata.mode(),
-        metadata.uid(),
-        metadata.gid(),
-    ))
+    Ok((metadata.len(), metadata.blocks(), metadata.mode(), metadata.uid(), metadata.gid()))
 }
 
 #[cfg(test)]

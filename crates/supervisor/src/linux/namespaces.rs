@@ -142,17 +142,12 @@ fn begin(
     let flags = c_long::from(namespaces | libc::SIGCHLD);
     // SAFETY: without CLONE_VM this is a fork: the child has a copy of everything, and the supervisor has one thread.
     match unsafe { libc::syscall(libc::SYS_clone, flags, 0, 0, 0, 0) } {
-        -1 => Err(NotStarted::Confinement(
-            no_namespaces(&io::Error::last_os_error()),
-        )),
+        -1 => Err(NotStarted::Confinement(no_namespaces(&io::Error::last_os_error()))),
         0 => live_as_first(|| confine(plan, processes, ids), kept, writer, program),
         pid => {
             drop(writer);
             let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
-            ExitReport::of(
-                pid.ok_or_else(|| system("cannot start", io::ErrorKind::Other.into()))?,
-                reader,
-            )
+            ExitReport::of(pid.ok_or_else(|| system("cannot start", io::ErrorKind::Other.into()))?, reader)
         }
     }
 }
@@ -261,11 +256,8 @@ fn live_as_first(
 fn confine(plan: &MountPlan, processes: Processes, ids: UserIds) -> Result<(), SetupError> {
     setpgid(None, None).or_refused(|| "cannot begin a process group".into())?;
     map_user(ids)?;
-    mount_change(
-        "/",
-        MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC,
-    )
-    .or_refused(|| "cannot detach the mounts".into())?;
+    mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC)
+        .or_refused(|| "cannot detach the mounts".into())?;
     carry_out(plan)?;
     let settings = settings_of_the_kernel()?;
     if processes == Processes::Own {
@@ -370,12 +362,7 @@ fn detach<'p>(
     let place = match open_place(source) {
         // In a folder that is made anew so is this one; elsewhere it is missed when it is mounted.
         Err(Errno::NOENT) if access == Access::Scratch => {
-            return Ok(Some(Detached {
-                path,
-                access,
-                tree: None,
-                is_folder: true,
-            }));
+            return Ok(Some(Detached { path, access, tree: None, is_folder: true }));
         }
         Err(Errno::NOENT | Errno::NOTDIR) if access != Access::Write => return Ok(None),
         opened => opened.or_refused(what)?,
@@ -393,12 +380,7 @@ fn detach<'p>(
         make_read_only(tree.as_fd(), libc::AT_RECURSIVE)
             .or_refused(|| format!("cannot make {} read-only", path.display()))?;
     }
-    Ok(Some(Detached {
-        path,
-        access,
-        tree,
-        is_folder,
-    }))
+    Ok(Some(Detached { path, access, tree, is_folder }))
 }
 
 fn clone_of(place: BorrowedFd<'_>) -> rustix::io::Result<OwnedFd> {
@@ -412,18 +394,11 @@ fn clone_of(place: BorrowedFd<'_>) -> rustix::io::Result<OwnedFd> {
 /// Makes an empty place for what lies below a hidden folder.
 fn make_place(entry: &Detached<'_>) -> Result<(), SetupError> {
     let what = || format!("cannot make {}", entry.path.display());
-    let folder = if entry.is_folder {
-        Some(entry.path)
-    } else {
-        entry.path.parent()
-    };
+    let folder = if entry.is_folder { Some(entry.path) } else { entry.path.parent() };
     fs::create_dir_all(folder.unwrap_or(entry.path)).or_refused(what)?;
     if !entry.is_folder {
         // In a folder that is mounted below the hidden one it is there, and is not to be emptied.
-        let made = fs::OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .open(entry.path);
+        let made = fs::OpenOptions::new().write(true).create_new(true).open(entry.path);
         match made {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error).or_refused(what)?,
             _ => {}
@@ -464,12 +439,7 @@ fn make_read_only(mount: BorrowedFd<'_>, recursive: i32) -> io::Result<()> {
         propagation: u64,
         user_namespace: u64,
     }
-    let attributes = Attributes {
-        set: libc::MOUNT_ATTR_RDONLY,
-        clear: 0,
-        propagation: 0,
-        user_namespace: 0,
-    };
+    let attributes = Attributes { set: libc::MOUNT_ATTR_RDONLY, clear: 0, propagation: 0, user_namespace: 0 };
     // SAFETY: the path is an empty string, and the attributes live through the call and are as long as is said.
     let result = unsafe {
         libc::syscall(

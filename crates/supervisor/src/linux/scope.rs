@@ -27,11 +27,7 @@ pub fn domain_of(bounds: &Bounds<'_>) -> io::Result<Option<OwnedFd>> {
     let reads = AccessFs::ReadFile | AccessFs::ReadDir;
     let make = || -> Result<_, RulesetError> {
         let rules = Ruleset::default().handle_access(AccessFs::from_all(ABI::V9))?;
-        let rules = if bounds.network {
-            rules
-        } else {
-            rules.handle_access(AccessNet::from_all(ABI::V9))?
-        };
+        let rules = if bounds.network { rules } else { rules.handle_access(AccessNet::from_all(ABI::V9))? };
         let rules = rules.scope(Scope::Signal | Scope::AbstractUnixSocket)?.create()?;
         let rules = rules.add_rules(path_beneath_rules(bounds.programs, AccessFs::from_read(ABI::V9)))?;
         let rules = rules.add_rules(path_beneath_rules(&bounds.reads, reads))?;

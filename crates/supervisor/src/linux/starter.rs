@@ -94,13 +94,7 @@ impl Starter {
     ///
     /// As [`start`](Self::start).
     pub fn start_in_domain(&mut self, start: &Start<'_>, domain: &OwnedFd) -> io::Result<Pid> {
-        self.begin(
-            start,
-            Begin {
-                domain: Some(domain),
-                ..Begin::default()
-            },
-        )
+        self.begin(start, Begin { domain: Some(domain), ..Begin::default() })
     }
 
     /// Starts a program for a thread that waits: its end asks the program to end, too. The program has these
@@ -113,11 +107,7 @@ impl Starter {
         let domain = scope::domain_of(bounds)?;
         self.begin(
             start,
-            Begin {
-                at_our_end: Some(bounds.at_our_end),
-                domain: domain.as_ref(),
-                ..Begin::default()
-            },
+            Begin { at_our_end: Some(bounds.at_our_end), domain: domain.as_ref(), ..Begin::default() },
         )
     }
 
@@ -127,13 +117,7 @@ impl Starter {
     ///
     /// As [`start`](Self::start).
     pub fn start_deaf(&mut self, start: &Start<'_>) -> io::Result<Pid> {
-        self.begin(
-            start,
-            Begin {
-                deaf: true,
-                ..Begin::default()
-            },
-        )
+        self.begin(start, Begin { deaf: true, ..Begin::default() })
     }
 
     /// Starts a program in the process group of this process.
@@ -142,13 +126,7 @@ impl Starter {
     ///
     /// As [`start`](Self::start).
     pub fn start_in_group(&mut self, start: &Start<'_>) -> io::Result<Pid> {
-        self.begin(
-            start,
-            Begin {
-                stays: true,
-                ..Begin::default()
-            },
-        )
+        self.begin(start, Begin { stays: true, ..Begin::default() })
     }
 
     fn begin(&mut self, start: &Start<'_>, how: Begin<'_>) -> io::Result<Pid> {
@@ -203,10 +181,7 @@ impl Starter {
         for argument in start.arguments {
             self.add(&[argument])?;
         }
-        let own = start
-            .environment
-            .iter()
-            .filter(|(name, _)| name != TURN_KEY_VARIABLE);
+        let own = start.environment.iter().filter(|(name, _)| name != TURN_KEY_VARIABLE);
         for (name, value) in own {
             self.add(&[name, "=", value])?;
         }

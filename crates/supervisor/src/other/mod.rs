@@ -98,16 +98,10 @@ impl Signals {
         WAKE_PIPE.store(write_end.as_raw_fd(), Ordering::SeqCst);
         posix::take_over_signals()?;
         for signal in [libc::SIGCHLD, libc::SIGTERM] {
-            posix::handle(
-                signal,
-                on_signal as extern "C" fn(libc::c_int) as libc::sighandler_t,
-            )?;
+            posix::handle(signal, on_signal as extern "C" fn(libc::c_int) as libc::sighandler_t)?;
         }
         posix::hold_back(&[])?;
-        Ok(Signals {
-            pipe,
-            _write_end: write_end,
-        })
+        Ok(Signals { pipe, _write_end: write_end })
     }
 
     /// Takes what woke the supervisor.

@@ -39,10 +39,7 @@ fn a_session_is_gone_on_in_as_the_server_can() {
             ("session/set_mode", json!({"result": {}})),
         ];
         let (_, played) = talk(IN_SESSION, &answers);
-        assert_eq!(
-            *played.line("session"),
-            json!({"type": "session", "id": "old", "resumed": true})
-        );
+        assert_eq!(*played.line("session"), json!({"type": "session", "id": "old", "resumed": true}));
         assert_eq!(played.sent.last().unwrap()["params"]["sessionId"], "old");
     }
 }
@@ -51,15 +48,9 @@ fn a_session_is_gone_on_in_as_the_server_can() {
 fn a_session_that_is_lost_ends_the_turn_whose_prompt_is_for_it() {
     let lost = json!({"error": {"code": -32603, "message": "Internal error: no such session"}});
     let nothing = json!({"result": {"protocolVersion": 1}});
-    let (_, lost) = talk(
-        IN_SESSION,
-        &[("initialize", capabilities(true)), ("session/resume", lost)],
-    );
+    let (_, lost) = talk(IN_SESSION, &[("initialize", capabilities(true)), ("session/resume", lost)]);
     let (_, unable) = talk(IN_SESSION, &[("initialize", nothing)]);
-    for (played, why) in [
-        (lost, "no such session"),
-        (unable, "the server cannot go on in a session"),
-    ] {
+    for (played, why) in [(lost, "no such session"), (unable, "the server cannot go on in a session")] {
         assert_eq!(played.types(), ["error"]);
         let message = played.line("error")["message"].as_str().unwrap().to_owned();
         assert_eq!(message, format!("cannot go on in the session old: {why}"));
@@ -78,10 +69,7 @@ fn what_a_server_tells_of_earlier_turns_is_no_part_of_this_one() {
     for old in [text("old words"), cost(0.1), tool] {
         played.take(turn.line(update(old).to_string().as_bytes()));
     }
-    for (method, result) in [
-        ("session/load", opened()["result"].clone()),
-        ("session/set_mode", json!({})),
-    ] {
+    for (method, result) in [("session/load", opened()["result"].clone()), ("session/set_mode", json!({}))] {
         let asked = played.sent.last().unwrap();
         assert_eq!(asked["method"], method);
         let answer = json!({"id": asked["id"], "result": result});
@@ -124,10 +112,7 @@ fn a_mode_that_the_server_refuses_or_leaves_ends_the_turn() {
     let start = [("initialize", capabilities(true)), ("session/new", opened())];
     let refused = json!({"error": {"code": -32602, "message": "no"}});
     let (_, played) = talk(EDIT, &[&start[..], &[("session/set_mode", refused)]].concat());
-    assert_eq!(
-        played.line("error")["message"],
-        "the server refuses acceptEdits: no"
-    );
+    assert_eq!(played.line("error")["message"], "the server refuses acceptEdits: no");
     assert_eq!(played.exit, Some(FAILED));
 
     let other = |mode: &str| {
@@ -143,10 +128,8 @@ fn a_mode_that_the_server_refuses_or_leaves_ends_the_turn() {
         "the server was set to the mode acceptEdits and stays in default"
     );
 
-    let (mut turn, mut played) = talk(
-        EDIT,
-        &[&start[..], &[("session/set_mode", json!({"result": {}}))]].concat(),
-    );
+    let (mut turn, mut played) =
+        talk(EDIT, &[&start[..], &[("session/set_mode", json!({"result": {}}))]].concat());
     played.take(turn.line(other("plan").as_bytes()));
     assert_eq!(played.exit, None);
     played.take(turn.line(other("bypassPermissions").as_bytes()));
@@ -159,10 +142,7 @@ fn a_server_that_ends_early_or_prints_anything_else_is_an_error_with_its_last_wo
     turn.words("  panic: no more\n");
     turn.words("\n");
     played.take(turn.broken("the server ended"));
-    assert_eq!(
-        played.line("error")["message"],
-        "the server ended; its last words: panic: no more"
-    );
+    assert_eq!(played.line("error")["message"], "the server ended; its last words: panic: no more");
     let (mut turn, mut played) = talk(EDIT, &[]);
     played.take(turn.line(b" \r"));
     assert_eq!(played.exit, None);
@@ -184,12 +164,7 @@ fn a_server_that_ends_early_or_prints_anything_else_is_an_error_with_its_last_wo
 fn files_terminals_and_extensions_are_refused() {
     let start = [("initialize", capabilities(true)), ("session/new", opened())];
     let (mut turn, mut played) = talk(EDIT, &start);
-    for method in [
-        "fs/read_text_file",
-        "fs/write_text_file",
-        "terminal/create",
-        "_x/y",
-    ] {
+    for method in ["fs/read_text_file", "fs/write_text_file", "terminal/create", "_x/y"] {
         let request = json!({"id": format!("id of {method}"), "method": method, "params": {"path": "a"}});
         played.take(turn.line(request.to_string().as_bytes()));
         let answer = played.sent.last().unwrap();

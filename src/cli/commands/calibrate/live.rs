@@ -115,11 +115,7 @@ fn open_questions(
                 asked.kept += 1;
                 continue;
             }
-            places.push(QuestionKey {
-                row: at,
-                juror,
-                asked_as: jury.asked_as(juror, &row.piece),
-            });
+            places.push(QuestionKey { row: at, juror, asked_as: jury.asked_as(juror, &row.piece) });
             questions.push((juror, row.piece.clone()));
         }
     }
@@ -144,24 +140,14 @@ pub fn ask(arguments: &Calibrate, record: &Path, screen: &Screen) -> Result<Live
     let ids: Vec<AgentId> = reviewers.iter().map(|(id, _)| *id).collect();
     let jury = Judges::of(&plan, &ids, &folder).map_err(|problems| not_to_be_had(&problems))?;
     refuse_other_judges(&jury, &rows, &names, record)?;
-    let mut asked: Vec<AskedRow> = names
-        .iter()
-        .map(|name| AskedRow {
-            judge: name.clone(),
-            ..AskedRow::default()
-        })
-        .collect();
+    let mut asked: Vec<AskedRow> =
+        names.iter().map(|name| AskedRow { judge: name.clone(), ..AskedRow::default() }).collect();
     let (questions, places) = open_questions(&jury, &rows, &mut asked);
     let mut log = known.open_log(record)?;
     let all = questions.len();
     let progress = super::progress(all, "replies", screen);
-    let mut heard = LiveReplies {
-        rows: &mut rows,
-        asked: &mut asked,
-        places: &places,
-        done: 0,
-        last: Instant::now(),
-    };
+    let mut heard =
+        LiveReplies { rows: &mut rows, asked: &mut asked, places: &places, done: 0, last: Instant::now() };
     let told = block_on(async {
         let supervisor = supervisor.into_async()?;
         let at_once = arguments.jobs as usize;
@@ -188,9 +174,7 @@ pub fn ask(arguments: &Calibrate, record: &Path, screen: &Screen) -> Result<Live
     }
     let rows = rows.into_iter().map(|row| row.value);
     let rows: Vec<Value> = rows.filter(|row| !judges(row).is_empty()).collect();
-    known
-        .replace(record, &rows)
-        .map_err(|error| unusable(record, &error))?;
+    known.replace(record, &rows).map_err(|error| unusable(record, &error))?;
     let lines = rows.iter().map(Value::to_string).collect();
     Ok(LiveResult { lines, asked })
 }
@@ -199,11 +183,10 @@ pub fn ask(arguments: &Calibrate, record: &Path, screen: &Screen) -> Result<Live
 fn refuse_labels(labels: &Path, record: &Path) -> Result<(), Failure> {
     let place = |path: &Path| std::fs::metadata(path).ok().map(|file| (file.dev(), file.ino()));
     match (place(labels), place(record)) {
-        (Some(labels), Some(kept)) if labels == kept => Err(usage!(
-            "--record {} is the file of labels itself",
-            record.display()
-        )
-        .help("name another file for the replies; it can be calibrated like this one")),
+        (Some(labels), Some(kept)) if labels == kept => {
+            Err(usage!("--record {} is the file of labels itself", record.display())
+                .help("name another file for the replies; it can be calibrated like this one"))
+        }
         _ => Ok(()),
     }
 }
@@ -240,10 +223,7 @@ fn refuse_other_judges(
             let reply = reply_of(&row.value, name);
             // Where it is not known as what it was asked, there is nothing to hold against it.
             let was = reply.and_then(|reply| serde_json::from_value::<AskedAs>(reply["asked"].clone()).ok());
-            was.is_some_and(|was| {
-                jury.asked_as(juror, &row.piece)
-                    .is_some_and(|is| is.digest != was.digest)
-            })
+            was.is_some_and(|was| jury.asked_as(juror, &row.piece).is_some_and(|is| is.digest != was.digest))
         };
         let others = rows.iter().filter(is_other).count();
         if others > 0 {
@@ -329,15 +309,10 @@ pub fn plan(arguments: &Calibrate, screen: &Screen) -> Result<(Arc<Plan>, PathBu
 /// The agents that are named.
 fn reviewers(plan: &Plan, names: &[String]) -> Result<Vec<(AgentId, String)>, Failure> {
     let mut found: Vec<(AgentId, String)> = Vec::new();
-    for name in names
-        .iter()
-        .map(|name| name.trim())
-        .filter(|name| !name.is_empty())
-    {
+    for name in names.iter().map(|name| name.trim()).filter(|name| !name.is_empty()) {
         let agents = (0..).map(AgentId).zip(plan.agents.iter());
-        let agent = agents
-            .filter(|(_, agent)| &*agent.name != STRANGER)
-            .find(|(_, agent)| &*agent.name == name);
+        let agent =
+            agents.filter(|(_, agent)| &*agent.name != STRANGER).find(|(_, agent)| &*agent.name == name);
         let Some((id, agent)) = agent else {
             let known = plan.agents.iter().map(|agent| &*agent.name);
             let known: Vec<&str> = known.filter(|name| *name != STRANGER).collect();
@@ -360,11 +335,7 @@ fn rows(path: &Path) -> Result<Vec<LiveRow>, Failure> {
     super::each_line(path, |number, line| {
         let shown = shown(line).map_err(|why| bad_row(path, number, &why))?;
         let value = serde_json::from_str(line).map_err(|error| bad_row(path, number, &error))?;
-        rows.push(LiveRow {
-            number,
-            value,
-            piece: shown,
-        });
+        rows.push(LiveRow { number, value, piece: shown });
         Ok(())
     })?;
     Ok(rows)

@@ -41,12 +41,7 @@ pub struct Calibrate {
     #[arg(value_name = "LABELS")]
     pub labels: PathBuf,
     /// Ask these agents about every row that they have not judged yet (repeatable, or with commas); needs --record
-    #[arg(
-        long,
-        value_name = "AGENT,AGENT,…",
-        value_delimiter = ',',
-        requires = "record"
-    )]
+    #[arg(long, value_name = "AGENT,AGENT,…", value_delimiter = ',', requires = "record")]
     pub reviewers: Vec<String>,
     /// Where their replies are kept, as labelled rows: nothing is asked twice, and the file can be calibrated itself
     #[arg(long, value_name = "FILE", requires = "reviewers")]
@@ -146,11 +141,7 @@ pub fn calibrate(arguments: &Calibrate, screen: &Screen) -> Result<u8, Failure> 
         return Ok(class.exit_code());
     }
     let panels = panels_of(&sets, &named)?;
-    let all: usize = sets
-        .iter()
-        .zip(&panels)
-        .map(|(set, panels)| steps(set, panels))
-        .sum();
+    let all: usize = sets.iter().zip(&panels).map(|(set, panels)| steps(set, panels)).sum();
     let progress = progress(all, "judges and panels", screen);
     let mut document = CalibrationDocument::new(&settings, asked);
     let mut measured = Vec::new();
@@ -188,11 +179,7 @@ fn collect(lines: &[String]) -> Result<Vec<LabelSet>, Failure> {
 
 fn progress(all: usize, what: &str, screen: &Screen) -> ProgressBar {
     let is_shown = io::stderr().is_terminal() && !screen.output().quiet;
-    let target = if is_shown {
-        ProgressDrawTarget::stderr()
-    } else {
-        ProgressDrawTarget::hidden()
-    };
+    let target = if is_shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
     let bar = ProgressBar::with_draw_target(Some(all as u64), target);
     let style = ProgressStyle::with_template(&format!("{{pos}}/{{len}} {what}, {{msg}} {{elapsed}}"));
     bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
@@ -200,9 +187,7 @@ fn progress(all: usize, what: &str, screen: &Screen) -> ProgressBar {
 
 fn read(path: &Path) -> Result<Vec<LabelSet>, Failure> {
     let mut collector = Collector::default();
-    each_line(path, |number, line| {
-        collector.push(line).map_err(|why| bad_row(path, number, &why))
-    })?;
+    each_line(path, |number, line| collector.push(line).map_err(|why| bad_row(path, number, &why)))?;
     Ok(collector.finish())
 }
 
@@ -223,11 +208,7 @@ fn each_line(path: &Path, mut take: impl FnMut(u64, &str) -> Result<(), Failure>
         match read.map_err(Failure::usage)? {
             0 => break,
             _ if line.len() as u64 == LONGEST_ROW => {
-                return Err(bad_row(
-                    path,
-                    number,
-                    &format!("it is longer than {LONGEST_ROW} bytes"),
-                ));
+                return Err(bad_row(path, number, &format!("it is longer than {LONGEST_ROW} bytes")));
             }
             _ => {}
         }
@@ -265,11 +246,7 @@ fn panels_of(sets: &[LabelSet], named: &[String]) -> Result<Vec<Vec<Vec<usize>>>
 
 /// The seats of a panel in each set that has them all; there must be one.
 fn panel_in(sets: &[LabelSet], panel: &str) -> anyhow::Result<Vec<Option<Vec<usize>>>> {
-    let seats: Vec<&str> = panel
-        .split(',')
-        .map(str::trim)
-        .filter(|seat| !seat.is_empty())
-        .collect();
+    let seats: Vec<&str> = panel.split(',').map(str::trim).filter(|seat| !seat.is_empty()).collect();
     ensure!(!seats.is_empty(), "'{panel}' names no seat");
     let mut problem = None;
     let mut found = Vec::with_capacity(sets.len());
@@ -293,16 +270,10 @@ fn judge(set: &LabelSet, name: &str) -> anyhow::Result<usize> {
     if let Some(exact) = set.judges.iter().position(|judge| judge == name) {
         return Ok(exact);
     }
-    let like: Vec<usize> = (0..set.judges.len())
-        .filter(|index| set.judges[*index].contains(name))
-        .collect();
+    let like: Vec<usize> = (0..set.judges.len()).filter(|index| set.judges[*index].contains(name)).collect();
     match like.as_slice() {
         [one] => Ok(*one),
-        [] => bail!(
-            "no judge of '{}' is called '{name}'; there are: {}",
-            set.name,
-            set.judges.join(", ")
-        ),
+        [] => bail!("no judge of '{}' is called '{name}'; there are: {}", set.name, set.judges.join(", ")),
         several => {
             let names: Vec<&str> = several.iter().map(|index| set.judges[*index].as_str()).collect();
             bail!("'{name}' may be any of: {}", names.join(", "))

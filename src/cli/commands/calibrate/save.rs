@@ -45,14 +45,9 @@ pub fn save(
         (seats, fit.consensus, fit.dimensions)
     };
     for (at, fit) in fits.iter().enumerate() {
-        if fits[..at]
-            .iter()
-            .any(|other| what(other) == what(fit) && other.source != fit.source)
-        {
-            return Err(
-                usage!("two sets of rows hold for {}: which of them counts?", fit.names())
-                    .help("keep the rows of one `source`, or give all of them the same one"),
-            );
+        if fits[..at].iter().any(|other| what(other) == what(fit) && other.source != fit.source) {
+            return Err(usage!("two sets of rows hold for {}: which of them counts?", fit.names())
+                .help("keep the rows of one `source`, or give all of them the same one"));
         }
     }
     if let (true, Some(why)) = (fits.is_empty(), why) {
@@ -82,10 +77,7 @@ fn stored(
             return Ok(Err(anyhow!("'{name}' is no agent of the mission")));
         };
         let asked_as = agent.spec.seat_digest(form_of_request());
-        let asked = set
-            .items
-            .iter()
-            .filter_map(|item| item.says.get(*judge)?.as_ref()?.asked);
+        let asked = set.items.iter().filter_map(|item| item.says.get(*judge)?.as_ref()?.asked);
         let others = asked.filter(|asked| *asked != asked_as).count();
         if others > 0 {
             return Err(usage!(
@@ -93,10 +85,7 @@ fn stored(
             )
             .help("ask it again with --reviewers and another --record FILE"));
         }
-        seats.push(StoredSeat {
-            agent: name.clone(),
-            asked_as,
-        });
+        seats.push(StoredSeat { agent: name.clone(), asked_as });
     }
     Ok(match entry.fit {
         Err(why) => Err(why.into()),
@@ -142,10 +131,8 @@ pub fn against(file: &Path, sets: &[LabelSet], seed: u64) -> Result<Vec<DriftRow
         }
     }
     if rows.is_empty() {
-        return Err(
-            usage!("{} holds no fit of judges in these labels", file.display())
-                .help("the judges have the names of agents, and score what they scored then"),
-        );
+        return Err(usage!("{} holds no fit of judges in these labels", file.display())
+            .help("the judges have the names of agents, and score what they scored then"));
     }
     Ok(rows)
 }

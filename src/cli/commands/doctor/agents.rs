@@ -63,10 +63,7 @@ pub fn load<'p>(
         }
         Err(report) => {
             let count = report.diagnostics.len() + report.more;
-            let message = format!(
-                "{count} error(s); `quorum validate {}` shows them",
-                path.display()
-            );
+            let message = format!("{count} error(s); `quorum validate {}` shows them", path.display());
             Err(HealthCheck::new("mission", CheckOutcome::Fail, message))
         }
     })
@@ -75,19 +72,12 @@ pub fn load<'p>(
 /// The checks of a mission.
 pub fn checks(mission: &LoadedMission<'_>) -> Vec<HealthCheck> {
     let LoadedMission { path, options, state } = mission;
-    let mut checks = vec![HealthCheck::new(
-        "mission",
-        CheckOutcome::Ok,
-        path.display().to_string(),
-    )];
+    let mut checks = vec![HealthCheck::new("mission", CheckOutcome::Ok, path.display().to_string())];
     let plan = &*state.plan;
     let needed = agents_needed(state);
     for (index, agent) in plan.agents.iter().enumerate() {
         let is_here = agent.spec.queue.is_none();
-        let found = [
-            Some(program(agent, &options.mission_folder)),
-            variables(agent).filter(|_| is_here),
-        ];
+        let found = [Some(program(agent, &options.mission_folder)), variables(agent).filter(|_| is_here)];
         let found = found.into_iter().flatten();
         // What is on other machines, their workers see.
         let here = is_here.then(|| programs::checks(agent, &options.mission_folder));
@@ -160,16 +150,8 @@ fn variables(agent: &AgentPlan) -> Option<HealthCheck> {
     } else {
         // What is set and was not taken is no text.
         let is_no_text = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-        let why = if unset.iter().any(is_no_text) {
-            ", or not UTF-8 text"
-        } else {
-            ""
-        };
-        HealthCheck::new(
-            name,
-            CheckOutcome::Fail,
-            format!("not set{why}: {}", unset.join(", ")),
-        )
+        let why = if unset.iter().any(is_no_text) { ", or not UTF-8 text" } else { "" };
+        HealthCheck::new(name, CheckOutcome::Fail, format!("not set{why}: {}", unset.join(", ")))
     })
 }
 
@@ -205,19 +187,12 @@ fn judges(plan: &Plan) -> HealthCheck {
         let eligible = reviewers(plan, id, asked.named.as_deref());
         judges.extend(eligible.iter().map(|judge| judge.agent));
         if eligible.is_empty() {
-            let list = if asked.for_sure {
-                &mut without
-            } else {
-                &mut unreviewed
-            };
+            let list = if asked.for_sure { &mut without } else { &mut unreviewed };
             list.push(format!("'{}'", plan.title(id)));
         }
     }
     if !without.is_empty() {
-        let message = format!(
-            "nobody may judge {}, which ask(s) for a review",
-            shortened(&without)
-        );
+        let message = format!("nobody may judge {}, which ask(s) for a review", shortened(&without));
         return check(CheckOutcome::Fail, message);
     }
     if !unreviewed.is_empty() {
@@ -231,10 +206,7 @@ fn judges(plan: &Plan) -> HealthCheck {
     let names: Vec<&str> = judges.iter().map(|judge| &*judge.name).collect();
     let families: BTreeSet<String> = judges.iter().map(|judge| family(judge)).collect();
     let families: Vec<String> = families.into_iter().collect();
-    check(
-        CheckOutcome::Ok,
-        format!("{} (families: {})", names.join(", "), families.join(", ")),
-    )
+    check(CheckOutcome::Ok, format!("{} (families: {})", names.join(", "), families.join(", ")))
 }
 
 /// The first few of a list that may be long.
@@ -263,16 +235,10 @@ fn asked(plan: &Plan, id: TaskId) -> Option<ReviewOfTask> {
                 PanelSeats::Seats(_) => None,
             },
         }),
-        (None, Review::Required) => Some(ReviewOfTask {
-            for_sure: true,
-            named: None,
-        }),
+        (None, Review::Required) => Some(ReviewOfTask { for_sure: true, named: None }),
         // Declared checks judge the work, or the mission wants no review.
         (None, Review::None) => None,
         (None, Review::Auto) if task.has_expectations() => None,
-        (None, Review::Auto) => Some(ReviewOfTask {
-            for_sure: false,
-            named: None,
-        }),
+        (None, Review::Auto) => Some(ReviewOfTask { for_sure: false, named: None }),
     }
 }

@@ -50,10 +50,7 @@ pub fn check(tier: Tier, required: Option<&'static str>) -> HealthCheck {
             (CheckOutcome::Warn, format!("{told}; {root}"))
         }
         (Some(_), _) => (CheckOutcome::Ok, told),
-        (None, Some(by)) => (
-            CheckOutcome::Fail,
-            format!("{told}; with {by} nothing begins here"),
-        ),
+        (None, Some(by)) => (CheckOutcome::Fail, format!("{told}; with {by} nothing begins here")),
         (None, None) => {
             let marked = "runs are marked as unconfined, with `sandbox: required` none begins";
             (CheckOutcome::Warn, format!("{told}; {marked}"))

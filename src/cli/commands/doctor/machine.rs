@@ -49,10 +49,7 @@ fn nearest(path: &Path) -> PathBuf {
 fn key() -> HealthCheck {
     let check = |verdict, message: String| HealthCheck::new("operator key", verdict, message);
     match OperatorKey::existing() {
-        Ok(Some(key)) => check(
-            CheckOutcome::Ok,
-            format!("its fingerprint is {}", key.fingerprint()),
-        ),
+        Ok(Some(key)) => check(CheckOutcome::Ok, format!("its fingerprint is {}", key.fingerprint())),
         Ok(None) => check(CheckOutcome::Ok, "none yet: the first run makes it".to_owned()),
         Err(why) => check(CheckOutcome::Warn, format!("nobody can vouch for a run: {why}")),
     }
@@ -65,11 +62,7 @@ fn workers() -> HealthCheck {
     } else {
         "this build hands no work to other machines: it was made without the feature temporal"
     };
-    let verdict = if HAS_WORKERS {
-        CheckOutcome::Ok
-    } else {
-        CheckOutcome::Skipped
-    };
+    let verdict = if HAS_WORKERS { CheckOutcome::Ok } else { CheckOutcome::Skipped };
     HealthCheck::new("workers", verdict, message)
 }
 
@@ -84,10 +77,7 @@ fn state(folder: &StateFolder) -> HealthCheck {
         return check(CheckOutcome::Fail, format!("{} is not a folder", there.display()));
     }
     if let Err(error) = access(&there, Access::WRITE_OK | Access::EXEC_OK) {
-        return check(
-            CheckOutcome::Fail,
-            format!("{} cannot be written: {error}", there.display()),
-        );
+        return check(CheckOutcome::Fail, format!("{} cannot be written: {error}", there.display()));
     }
     let message = if there == path {
         format!("{} can be written", path.display())
@@ -109,10 +99,7 @@ fn space(path: &Path) -> HealthCheck {
             };
             check(verdict, format!("{} MiB", free / MIB))
         }
-        Err(error) => check(
-            CheckOutcome::Skipped,
-            format!("the file system does not say: {error}"),
-        ),
+        Err(error) => check(CheckOutcome::Skipped, format!("the file system does not say: {error}")),
     }
 }
 
@@ -122,10 +109,7 @@ pub fn lock(folder: &StateFolder) -> HealthCheck {
         Ok(None) => free(folder),
         Ok(Some(Some(holder))) => (CheckOutcome::Warn, format!("held by {}", describe(&holder))),
         Ok(Some(None)) => (CheckOutcome::Warn, "held by another process".to_owned()),
-        Err(error) => (
-            CheckOutcome::Fail,
-            format!("{} cannot be read: {error}", path.display()),
-        ),
+        Err(error) => (CheckOutcome::Fail, format!("{} cannot be read: {error}", path.display())),
     };
     HealthCheck::new("lock", verdict, message)
 }
@@ -143,10 +127,9 @@ fn free(folder: &StateFolder) -> (CheckOutcome, String) {
                 describe(&holder)
             ),
         ),
-        Some(holder) if has_crashed(folder, &holder) => (
-            CheckOutcome::Ok,
-            format!("free (stale: last held by {})", describe(&holder)),
-        ),
+        Some(holder) if has_crashed(folder, &holder) => {
+            (CheckOutcome::Ok, format!("free (stale: last held by {})", describe(&holder)))
+        }
         Some(_) | None => (CheckOutcome::Ok, "free".to_owned()),
     }
 }
@@ -160,10 +143,7 @@ fn has_crashed(folder: &StateFolder, holder: &Holder) -> bool {
 }
 
 fn describe(holder: &Holder) -> String {
-    format!(
-        "process {} on {} since {} ({})",
-        holder.pid, holder.host, holder.started_at, holder.command
-    )
+    format!("process {} on {} since {} ({})", holder.pid, holder.host, holder.started_at, holder.command)
 }
 
 fn locale(screen: &Screen) -> HealthCheck {
@@ -186,10 +166,9 @@ fn clock(path: &Path) -> HealthCheck {
     }
     let written = fs::metadata(path).and_then(|data| data.modified());
     match written {
-        Ok(written) if written > now + TOLERANCE => check(
-            CheckOutcome::Warn,
-            "the state folder was changed in what is the future by this clock",
-        ),
+        Ok(written) if written > now + TOLERANCE => {
+            check(CheckOutcome::Warn, "the state folder was changed in what is the future by this clock")
+        }
         _ => check(CheckOutcome::Ok, "plausible"),
     }
 }

@@ -66,10 +66,7 @@ pub fn doctor(arguments: &Doctor, root: &Command, screen: &Screen) -> Result<u8,
     checks.extend(unknown.map(|why| HealthCheck::new("variables", CheckOutcome::Warn, why)));
     let mission = mission_file(arguments.mission.as_deref());
     let mission = agents::load(mission.as_deref(), &arguments.demands)?;
-    let required = mission
-        .as_ref()
-        .ok()
-        .and_then(agents::LoadedMission::must_be_confined);
+    let required = mission.as_ref().ok().and_then(agents::LoadedMission::must_be_confined);
     checks.push(confinement::check(tier, required));
     match mission {
         Ok(mission) => checks.extend(agents::checks(&mission)),

@@ -38,29 +38,19 @@ pub fn checks(agent: &AgentPlan, folder: &Path) -> Vec<HealthCheck> {
 /// Checks the version of a program against the one that its preset was written for.
 fn version(agent: &AgentPlan, place: &str, tried: Option<&str>) -> HealthCheck {
     let name = format!("version of {}", agent.name);
-    let own = agent
-        .spec
-        .preset
-        .as_deref()
-        .and_then(|preset| preset.argv.first());
+    let own = agent.spec.preset.as_deref().and_then(|preset| preset.argv.first());
     if agent.spec.run.is_some() || own.is_none_or(|program| program.contains('/')) {
         let message = "not asked: the mission or a quorum.yaml names the program";
         return HealthCheck::new(name, CheckOutcome::Skipped, message).with("tried", tried);
     }
     let said = said_by(Command::new(place).arg("--version"));
-    let first = |text: &str| {
-        text.lines()
-            .find(|line| !line.trim().is_empty())
-            .unwrap_or_default()
-            .trim()
-            .to_owned()
-    };
+    let first =
+        |text: &str| text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim().to_owned();
     let (verdict, message) = match (said, tried) {
         (Err(why), _) => (CheckOutcome::Warn, format!("it does not say its version: {why}")),
-        (Ok(text), Some(tried)) if !text.contains(tried) => (
-            CheckOutcome::Warn,
-            format!("{}; its preset is for {tried}", first(&text)),
-        ),
+        (Ok(text), Some(tried)) if !text.contains(tried) => {
+            (CheckOutcome::Warn, format!("{}; its preset is for {tried}", first(&text)))
+        }
         (Ok(text), _) => (CheckOutcome::Ok, first(&text)),
     };
     HealthCheck::new(name, verdict, message).with("tried", tried)
@@ -69,9 +59,7 @@ fn version(agent: &AgentPlan, place: &str, tried: Option<&str>) -> HealthCheck {
 /// The node that runs a program that is a script for it.
 fn node(agent: &AgentPlan, place: &Path) -> Option<HealthCheck> {
     let mut begin = [0; 64];
-    let read = File::open(place)
-        .and_then(|mut file| file.read(&mut begin))
-        .ok()?;
+    let read = File::open(place).and_then(|mut file| file.read(&mut begin)).ok()?;
     let begin = String::from_utf8_lossy(&begin[..read]).into_owned();
     let line = begin.strip_prefix("#!")?.lines().next()?.to_owned();
     line.contains("node").then(|| {
@@ -84,11 +72,9 @@ fn node(agent: &AgentPlan, place: &Path) -> Option<HealthCheck> {
                 "there is no `node` on the PATH, and its program needs it",
             ),
             Ok(node) => match said_by(Command::new(&node).arg("--version")) {
-                Ok(version) => HealthCheck::new(
-                    name,
-                    CheckOutcome::Ok,
-                    format!("{} {}", node.display(), version.trim()),
-                ),
+                Ok(version) => {
+                    HealthCheck::new(name, CheckOutcome::Ok, format!("{} {}", node.display(), version.trim()))
+                }
                 Err(why) => HealthCheck::new(
                     name,
                     CheckOutcome::Fail,
@@ -110,11 +96,7 @@ fn login(agent: &AgentPlan, is_required: bool) -> Option<HealthCheck> {
             HealthCheck::new(name, CheckOutcome::Ok, format!("{} is there", file.display()))
         }
         LoginState::Missing(help) => {
-            let verdict = if is_required {
-                CheckOutcome::Fail
-            } else {
-                CheckOutcome::Warn
-            };
+            let verdict = if is_required { CheckOutcome::Fail } else { CheckOutcome::Warn };
             HealthCheck::new(name, verdict, format!("none is seen: {help}"))
         }
     })
@@ -136,10 +118,9 @@ pub fn git() -> HealthCheck {
             (CheckOutcome::Ok, "this folder is in no git repository".to_owned())
         }
         (Ok(_), Err(why)) => (CheckOutcome::Warn, why.to_string()),
-        (Ok(_), Ok(top)) if ask(&["rev-parse", "--verify", "-q", "HEAD"]).is_err() => (
-            CheckOutcome::Ok,
-            format!("the repository {top} has no commit yet"),
-        ),
+        (Ok(_), Ok(top)) if ask(&["rev-parse", "--verify", "-q", "HEAD"]).is_err() => {
+            (CheckOutcome::Ok, format!("the repository {top} has no commit yet"))
+        }
         (Ok(version), Ok(_)) => (CheckOutcome::Ok, version),
     };
     HealthCheck::new("git", verdict, message)

@@ -73,17 +73,10 @@ pub fn state(arguments: &StateArgs, screen: &Screen) -> Result<u8, Failure> {
 fn version(folder: &StateFolder) -> HealthCheck {
     let (verdict, message) = match folder.check() {
         Err(error) => (CheckOutcome::Fail, error.to_string()),
-        Ok(()) if !folder.path().exists() => (
-            CheckOutcome::Ok,
-            format!(
-                "{} is not there: no run was ever started",
-                folder.path().display()
-            ),
-        ),
-        Ok(()) => (
-            CheckOutcome::Ok,
-            format!("{} can be read by this version", folder.path().display()),
-        ),
+        Ok(()) if !folder.path().exists() => {
+            (CheckOutcome::Ok, format!("{} is not there: no run was ever started", folder.path().display()))
+        }
+        Ok(()) => (CheckOutcome::Ok, format!("{} can be read by this version", folder.path().display())),
     };
     HealthCheck::new("state folder", verdict, message)
 }
@@ -137,11 +130,9 @@ fn problems(run: &RunFolder, found: &Inspection, live: bool) -> Vec<HealthCheck>
             CheckOutcome::Warn,
             "the run never started; `quorum clean --all --unfinished --yes` removes it",
         )),
-        Some(Err(error)) => checks.push(HealthCheck::new(
-            format!("run {}", run.id()),
-            CheckOutcome::Fail,
-            error.to_string(),
-        )),
+        Some(Err(error)) => {
+            checks.push(HealthCheck::new(format!("run {}", run.id()), CheckOutcome::Fail, error.to_string()))
+        }
     }
     for (path, why) in &found.lost {
         let check = HealthCheck::new(name("evidence"), CheckOutcome::Fail, why.clone());
@@ -158,10 +149,7 @@ fn problems(run: &RunFolder, found: &Inspection, live: bool) -> Vec<HealthCheck>
         && found.journal.is_ok()
         && !live
     {
-        let message = format!(
-            "{}: {why}; readers fold the journal instead",
-            run.snapshot().display()
-        );
+        let message = format!("{}: {why}; readers fold the journal instead", run.snapshot().display());
         let check = HealthCheck::new(name("snapshot"), CheckOutcome::Fail, message);
         checks.push(check.with("file", run.snapshot().to_string_lossy().as_ref()));
     }
@@ -191,20 +179,13 @@ fn exits(run: &RunFolder, found: &Inspection, live: bool) -> Option<HealthCheck>
 /// The files that earlier salvages moved aside.
 fn aside(run: &RunFolder) -> Option<HealthCheck> {
     let names = names_in(run.path());
-    let damaged: Vec<&String> = names
-        .iter()
-        .filter(|name| name.starts_with("journal.damaged-"))
-        .collect();
+    let damaged: Vec<&String> = names.iter().filter(|name| name.starts_with("journal.damaged-")).collect();
     let last = damaged.last()?;
     let message = format!(
         "{} damaged end(s) of its journal were moved aside, the last one to {last}; what they recorded is unknown",
         damaged.len()
     );
-    Some(HealthCheck::new(
-        format!("journal of {}", run.id()),
-        CheckOutcome::Warn,
-        message,
-    ))
+    Some(HealthCheck::new(format!("journal of {}", run.id()), CheckOutcome::Warn, message))
 }
 
 fn inbox(folder: &StateFolder) -> HealthCheck {
@@ -223,10 +204,9 @@ fn inbox(folder: &StateFolder) -> HealthCheck {
                 None => check(CheckOutcome::Ok, count),
             }
         }
-        Err(error) => check(
-            CheckOutcome::Fail,
-            format!("{} cannot be read: {error}", folder.inbox().display()),
-        ),
+        Err(error) => {
+            check(CheckOutcome::Fail, format!("{} cannot be read: {error}", folder.inbox().display()))
+        }
     }
 }
 
@@ -235,11 +215,8 @@ fn leftovers(folder: &StateFolder) -> Option<HealthCheck> {
     let runs = folder.path().join("runs");
     let known: Vec<RunFolder> = all_runs(folder).unwrap_or_default();
     let is_run = |name: &str| known.iter().any(|run| run.id().as_str() == name);
-    let mut left: Vec<String> = names_in(&runs)
-        .into_iter()
-        .filter(|name| !is_run(name))
-        .map(|name| format!("runs/{name}"))
-        .collect();
+    let mut left: Vec<String> =
+        names_in(&runs).into_iter().filter(|name| !is_run(name)).map(|name| format!("runs/{name}")).collect();
     let temporary = |name: &String| name.starts_with(".tmp-");
     left.extend(names_in(folder.path()).into_iter().filter(temporary));
     for run in &known {
@@ -249,19 +226,15 @@ fn leftovers(folder: &StateFolder) -> Option<HealthCheck> {
     if left.is_empty() {
         return None;
     }
-    let message = format!(
-        "left by an interrupted write or removal, and not needed: {}",
-        left.join(", ")
-    );
+    let message = format!("left by an interrupted write or removal, and not needed: {}", left.join(", "));
     Some(HealthCheck::new("leftovers", CheckOutcome::Warn, message))
 }
 
 /// The names in a folder, sorted; none if it cannot be read, which other checks say.
 fn names_in(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut names: Vec<String> = entries
-        .map(|entry| entry.file_name().to_string_lossy().into_owned())
-        .collect();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     names.sort();
     names
 }

@@ -107,9 +107,7 @@ fn refuse_what_is_there(folder: &Path, files: &[File]) -> Result<(), Failure> {
 
 /// Asks where somebody can answer; without a terminal there is nobody to ask, and nothing that could be lost.
 fn confirmed(folder: &Path, files: &[File], screen: &Screen) -> Result<bool, Failure> {
-    let files = files
-        .iter()
-        .map(|file| format!("  {}\n", folder.join(file.path).display()));
+    let files = files.iter().map(|file| format!("  {}\n", folder.join(file.path).display()));
     let question = format!("{}write these files?", files.collect::<String>());
     is_welcome(screen, &question)
 }
@@ -124,11 +122,7 @@ fn write(path: &Path, file: &File) -> io::Result<()> {
     }
     let mode = if file.executable { 0o777 } else { 0o666 };
     // Not over a file that somebody made meanwhile.
-    let mut target = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(mode)
-        .open(path)?;
+    let mut target = OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?;
     target.write_all(file.content.as_bytes())
 }
 
@@ -142,11 +136,7 @@ fn ignore(folder: &Path, wanted: &[&'static str]) -> io::Result<Vec<&'static str
     if missing.is_empty() {
         return Ok(missing);
     }
-    let gap = if before.is_empty() || before.ends_with('\n') {
-        ""
-    } else {
-        "\n"
-    };
+    let gap = if before.is_empty() || before.ends_with('\n') { "" } else { "\n" };
     let text = format!("{gap}{}\n", missing.join("\n"));
     let mut file = OpenOptions::new().append(true).create(true).open(&path)?;
     file.write_all(text.as_bytes())?;

@@ -25,30 +25,15 @@ const MINIMAL: [TemplateFile; 2] = [
     ("agents/reviewer.sh", include_str!("minimal/reviewer.sh")),
 ];
 const CODE_REVIEW: [TemplateFile; 4] = [
-    (
-        "code-review/collect.sh",
-        include_str!("../../../../missions/code-review/collect.sh"),
-    ),
-    (
-        "code-review/review.sh",
-        include_str!("../../../../missions/code-review/review.sh"),
-    ),
-    (
-        "code-review/judge.sh",
-        include_str!("../../../../missions/code-review/judge.sh"),
-    ),
-    (
-        "code-review/decide.sh",
-        include_str!("../../../../missions/code-review/decide.sh"),
-    ),
+    ("code-review/collect.sh", include_str!("../../../../missions/code-review/collect.sh")),
+    ("code-review/review.sh", include_str!("../../../../missions/code-review/review.sh")),
+    ("code-review/judge.sh", include_str!("../../../../missions/code-review/judge.sh")),
+    ("code-review/decide.sh", include_str!("../../../../missions/code-review/decide.sh")),
 ];
 const CI: [TemplateFile; 3] = [
     ("ci/notes.sh", include_str!("../../../../missions/ci/notes.sh")),
     ("ci/judge.sh", include_str!("../../../../missions/ci/judge.sh")),
-    (
-        "ci/publish.sh",
-        include_str!("../../../../missions/ci/publish.sh"),
-    ),
+    ("ci/publish.sh", include_str!("../../../../missions/ci/publish.sh")),
 ];
 
 /// The files of a template, the mission first.
@@ -56,48 +41,27 @@ pub fn files(template: InitTemplate) -> Vec<File> {
     let (mission, scripts): (&str, &[TemplateFile]) = match template {
         InitTemplate::Minimal => (include_str!("minimal/mission.yaml"), &MINIMAL),
         InitTemplate::AgentClis => (include_str!("agent-clis/mission.yaml"), &[]),
-        InitTemplate::CodeReview => (
-            include_str!("../../../../missions/code-review.yaml"),
-            &CODE_REVIEW,
-        ),
+        InitTemplate::CodeReview => (include_str!("../../../../missions/code-review.yaml"), &CODE_REVIEW),
         InitTemplate::CiGithub | InitTemplate::CiGitlab => {
             (include_str!("../../../../missions/ci.yaml"), &CI)
         }
     };
     let pipeline: &[TemplateFile] = match template {
         InitTemplate::Minimal | InitTemplate::AgentClis | InitTemplate::CodeReview => &[],
-        InitTemplate::CiGithub => &[(
-            ".github/workflows/quorum.yml",
-            include_str!("pipelines/github.yml"),
-        )],
+        InitTemplate::CiGithub => &[(".github/workflows/quorum.yml", include_str!("pipelines/github.yml"))],
         InitTemplate::CiGitlab => &[
             (".gitlab-ci.yml", include_str!("pipelines/gitlab.yml")),
-            (
-                ".gitlab/quorum.yml",
-                include_str!("../../../../integrations/gitlab.yml"),
-            ),
+            (".gitlab/quorum.yml", include_str!("../../../../integrations/gitlab.yml")),
         ],
     };
-    let plain = |path, content: String| File {
-        path,
-        content,
-        executable: false,
-    };
-    let script = |(path, text): &TemplateFile| File {
-        path,
-        content: (*text).to_owned(),
-        executable: true,
-    };
+    let plain = |path, content: String| File { path, content, executable: false };
+    let script = |(path, text): &TemplateFile| File { path, content: (*text).to_owned(), executable: true };
     let mut files = vec![
         plain("mission.yaml", at_home(mission)),
         plain(SCHEMA, format!("{:#}\n", json_schema(FileKind::Mission))),
     ];
     files.extend(scripts.iter().map(script));
-    files.extend(
-        pipeline
-            .iter()
-            .map(|(path, text)| plain(path, (*text).to_owned())),
-    );
+    files.extend(pipeline.iter().map(|(path, text)| plain(path, (*text).to_owned())));
     files
 }
 

@@ -27,12 +27,7 @@ pub struct HandedIn {
 
 pub fn handed_in(arguments: &ReviewArgs, here: &Path) -> Result<HandedIn, Failure> {
     let from_pipe = arguments.subjects.iter().any(|subject| subject == "-");
-    let paths: Vec<String> = arguments
-        .subjects
-        .iter()
-        .filter(|subject| *subject != "-")
-        .cloned()
-        .collect();
+    let paths: Vec<String> = arguments.subjects.iter().filter(|subject| *subject != "-").cloned().collect();
     for path in &paths {
         if !here.join(path).is_file() {
             return Err(usage!("there is no file {path}")
@@ -58,12 +53,7 @@ pub fn handed_in(arguments: &ReviewArgs, here: &Path) -> Result<HandedIn, Failur
     if work.iter().all(u8::is_ascii_whitespace) {
         return Err(usage!("{title} is empty: there is nothing to judge"));
     }
-    Ok(HandedIn {
-        title,
-        work,
-        paths,
-        not_shown,
-    })
+    Ok(HandedIn { title, work, paths, not_shown })
 }
 
 /// The difference to a revision: of these files, or of everything.

@@ -184,13 +184,9 @@ fn findings(state: &State, view: &RunView, task: TaskId, not_shown: &[String]) -
     let found = found.map(|found| found.finding.clone());
     let unjudged = (state.task(task).flag() == Some(QualityFlag::Unreviewed))
         .then(|| "nothing in the mission judges this work: say with --criteria what good work is".to_owned());
-    let not_shown = not_shown
-        .iter()
-        .map(|what| format!("not shown to anybody, so not judged: {what}"));
+    let not_shown = not_shown.iter().map(|what| format!("not shown to anybody, so not judged: {what}"));
     let notes = unjudged.into_iter().chain(not_shown);
-    found
-        .chain(notes.map(|note| Finding::new(Severity::Info, note)))
-        .collect()
+    found.chain(notes.map(|note| Finding::new(Severity::Info, note))).collect()
 }
 
 /// The outcome of a review: the work passes, it does not, or nobody can say. An interrupt stays one.
@@ -261,22 +257,11 @@ fn refuse_without_judges(options: &RunOptions) -> Result<(), Failure> {
 /// Any work: files, a diff, what stands on standard input.
 fn submitted_work(arguments: &ReviewArgs, options: &RunOptions) -> Result<ReviewSubject, Failure> {
     let here = current_dir()?;
-    let HandedIn {
-        title,
-        work,
-        paths,
-        not_shown,
-    } = handed_in(arguments, &here)?;
+    let HandedIn { title, work, paths, not_shown } = handed_in(arguments, &here)?;
     let (agents, mission_folder) = defined_agents(arguments.mission.as_deref(), options, &here)?;
     refuse_strangers(&arguments.reviewers, &agents, options)?;
-    let threshold = arguments
-        .threshold
-        .map_or(json!("60/100"), |bar| json!(format!("{}/100", bar.value())));
-    let reviewers = if arguments.reviewers.is_empty() {
-        json!(3)
-    } else {
-        json!(arguments.reviewers)
-    };
+    let threshold = arguments.threshold.map_or(json!("60/100"), |bar| json!(format!("{}/100", bar.value())));
+    let reviewers = if arguments.reviewers.is_empty() { json!(3) } else { json!(arguments.reviewers) };
     let criteria = arguments.criteria.join("\n");
     let task = json!({
         "description": format!("The work to judge is {title}."),
@@ -285,15 +270,7 @@ fn submitted_work(arguments: &ReviewArgs, options: &RunOptions) -> Result<Review
             {"type": "llm_review", "criteria": criteria, "threshold": threshold, "reviewers": reviewers},
         ],
     });
-    Ok(ReviewSubject {
-        title,
-        agents,
-        task,
-        work,
-        mission_folder,
-        workspace: here,
-        not_shown,
-    })
+    Ok(ReviewSubject { title, agents, task, work, mission_folder, workspace: here, not_shown })
 }
 
 /// The submitted work, for a grader that needs no agent: the text of the files themselves is then the output.
@@ -302,12 +279,7 @@ fn submitted_facts(arguments: &ReviewArgs) -> Result<ReviewSubject, Failure> {
         return Err(usage!("the heuristic grader asks no agent").help("leave out --reviewer and --mission"));
     }
     let here = current_dir()?;
-    let HandedIn {
-        title,
-        mut work,
-        paths,
-        not_shown,
-    } = handed_in(arguments, &here)?;
+    let HandedIn { title, mut work, paths, not_shown } = handed_in(arguments, &here)?;
     // With a diff or a pipe that is the work, and the files are what criteria may name.
     let only_files = arguments.diff.is_none() && !arguments.subjects.iter().any(|subject| subject == "-");
     if only_files {
@@ -353,10 +325,8 @@ fn recorded_task(
     screen: &Screen,
 ) -> Result<ReviewCase, Failure> {
     let [title] = arguments.subjects.as_slice() else {
-        return Err(
-            usage!("name one task of a run, or say with --criteria what good work is")
-                .help("`quorum review \"TASK\"`, or `quorum review --criteria TEXT PATH…`"),
-        );
+        return Err(usage!("name one task of a run, or say with --criteria what good work is")
+            .help("`quorum review \"TASK\"`, or `quorum review --criteria TEXT PATH…`"));
     };
     let folder = state_folder(screen.output())?;
     let run = find_run(&folder, arguments.run.as_ref())?;
@@ -366,10 +336,7 @@ fn recorded_task(
     apply_flags(&mut options, &arguments.session, matches)?;
     refuse_without_judges(&options)?;
     recovered.replan(&options).map_err(refuse)?;
-    let read = ReadBefore {
-        mission: recovered.started.mission_path.clone(),
-        settings: Vec::new(),
-    };
+    let read = ReadBefore { mission: recovered.started.mission_path.clone(), settings: Vec::new() };
     hide(&mut recovered.state, &options, &read, false);
     let (state, task) = (&recovered.state, recovered.state.task(id));
     if let Some(why_not) = why_not_judged(state, id) {
@@ -387,16 +354,9 @@ fn recorded_task(
             plan.workspace_of(id).display()
         ));
     }
-    let mission = read_regular(
-        &run.mission(recovered.missions.number()),
-        rules::mission::LONGEST_MISSION,
-    );
+    let mission = read_regular(&run.mission(recovered.missions.number()), rules::mission::LONGEST_MISSION);
     let turn = state.current_turn(id);
-    let said = [
-        SpoolName::Out(turn),
-        SpoolName::Result(turn),
-        SpoolName::TurnTools(turn),
-    ];
+    let said = [SpoolName::Out(turn), SpoolName::Result(turn), SpoolName::TurnTools(turn)];
     let said = said.map(|name| (name, run.spool_file(&name)));
     Ok(ReviewCase {
         title: title.clone(),

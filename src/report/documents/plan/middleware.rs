@@ -54,11 +54,7 @@ impl HookRow {
     ) -> Option<Self> {
         let entries: Vec<&str> = named.chain(always).collect();
         let always = always.into_iter().collect();
-        (!entries.is_empty()).then_some(Self {
-            hook,
-            entries,
-            always,
-        })
+        (!entries.is_empty()).then_some(Self { hook, entries, always })
     }
 }
 

@@ -292,11 +292,7 @@ struct CostRow {
 }
 
 impl WorstCaseRow {
-    const NOTHING: Self = Self {
-        attempts: Some(0),
-        judge_calls: Some(0),
-        judge_calls_with_repeats: Some(0),
-    };
+    const NOTHING: Self = Self { attempts: Some(0), judge_calls: Some(0), judge_calls_with_repeats: Some(0) };
 
     fn of(state: &State, id: TaskId) -> Self {
         let worst = engine::worst_case(state, id);
@@ -340,19 +336,13 @@ impl<'a> PlanDocument<'a> {
     pub fn of(state: &'a State) -> Self {
         let plan = &*state.plan;
         let (waves, tasks) = tasks_by_wave(state);
-        let worst_case = tasks
-            .iter()
-            .fold(WorstCaseRow::NOTHING, |sum, task| sum.plus(task.worst_case));
+        let worst_case = tasks.iter().fold(WorstCaseRow::NOTHING, |sum, task| sum.plus(task.worst_case));
         Self {
             mission: &plan.name,
             concurrency: plan.rules.concurrency,
             evaluate: plan.rules.settings.evaluate,
             eval_threshold: GivenThreshold::of(state).map(ThresholdRow::of),
-            warnings: loosened(state)
-                .into_iter()
-                .chain(forewarnings(state))
-                .chain(unjudged(state))
-                .collect(),
+            warnings: loosened(state).into_iter().chain(forewarnings(state)).chain(unjudged(state)).collect(),
             quality_threshold: plan.rules.quality_threshold.map(rules::domain::Points::to_f64),
             agents: agents(state),
             waves,
@@ -363,10 +353,7 @@ impl<'a> PlanDocument<'a> {
             protected: Vec::new(),
             not_taken: state.sums.counts.not_taken,
             worst_case,
-            cost: CostRow {
-                known: false,
-                text: planned_words(plan),
-            },
+            cost: CostRow { known: false, text: planned_words(plan) },
         }
     }
 }
@@ -383,10 +370,7 @@ fn tasks_by_wave(state: &State) -> (Vec<Vec<&str>>, Vec<TaskRow<'_>>) {
     }
     let row = |(id, wave): (TaskId, u32)| {
         let row = TaskRow::of(state, id, wave + 1);
-        TaskRow {
-            worst_case: row.worst_case.times(visits.get(&id).copied().unwrap_or(1)),
-            ..row
-        }
+        TaskRow { worst_case: row.worst_case.times(visits.get(&id).copied().unwrap_or(1)), ..row }
     };
     let rows = selected().map(row).collect();
     (by_wave, rows)
@@ -427,9 +411,7 @@ fn agents(state: &State) -> Vec<AgentRow<'_>> {
 
 fn holds(state: &State) -> Vec<HoldRow<'_>> {
     let plan = &*state.plan;
-    let taken = plan
-        .barrier_ids()
-        .filter(|id| plan.barrier(*id).part == Part::Selected);
+    let taken = plan.barrier_ids().filter(|id| plan.barrier(*id).part == Part::Selected);
     let rows = taken.map(|id| {
         let hold = plan.barrier(id);
         let titles = |ids: &[TaskId]| {
@@ -458,10 +440,7 @@ impl<'a> ApprovalRow<'a> {
             ApproverPlan::Agent(agent) => Cow::Borrowed(plan.agent_name(*agent)),
             ApproverPlan::Command(command) => Cow::Owned(format!("command: {command}")),
         };
-        Self {
-            gate: approval.gate.as_deref(),
-            approvers: approval.approvers.iter().map(name).collect(),
-        }
+        Self { gate: approval.gate.as_deref(), approvers: approval.approvers.iter().map(name).collect() }
     }
 }
 
@@ -522,9 +501,7 @@ impl<'a> TaskRow<'a> {
             title: &task.title,
             agent: plan.agent_name(task.agent),
             // The agent of a verification judges, and does no work.
-            agent_tools: worker
-                .tools
-                .filter(|tools| tools.any() && plan.route(id).is_none()),
+            agent_tools: worker.tools.filter(|tools| tools.any() && plan.route(id).is_none()),
             queue: worker.queue.as_deref(),
             wave,
             depends_on: plan.titles(plan.dependencies.of(id)),

@@ -334,9 +334,7 @@ impl<'a> TaskDocument<'a> {
             accepted_by: view.accepted_by(state, history.task),
             agent_at_work: view.at_work.contains(&history.task),
             waits_for,
-            attempts: rows
-                .map(|row| attempt_row(state, view, history, row, files))
-                .collect(),
+            attempts: rows.map(|row| attempt_row(state, view, history, row, files)).collect(),
         }
     }
 }
@@ -551,20 +549,11 @@ fn call_row<'a>(
 
 fn take_answer<'a>(row: &mut CallRow<'a>, answer: &'a Answer) {
     match answer {
-        Answer::Scores {
-            scores: dimensions,
-            findings,
-            ..
-        } => {
+        Answer::Scores { scores: dimensions, findings, .. } => {
             row.dimensions = dimensions.iter().map(ScoreRow::plain).collect();
             row.findings = findings;
         }
-        Answer::Evaluation {
-            points,
-            reasoning,
-            findings,
-            ..
-        } => {
+        Answer::Evaluation { points, reasoning, findings, .. } => {
             row.points = Some(points.to_f64());
             row.reasoning = Some(reasoning.as_str()).filter(|text| !text.is_empty());
             row.findings = findings;

@@ -25,28 +25,13 @@ impl EventExpander {
     pub fn beside(&self, task: TaskId, of: &TaskEvent, rest: &[Event]) -> Option<NamedPayload> {
         let told = self.task(task);
         match (of, rest) {
-            (
-                TaskEvent::DependencyFailed {
-                    step: DependencyStep::Unresolvable(Some(waves)),
-                    ..
-                },
-                _,
-            ) => {
+            (TaskEvent::DependencyFailed { step: DependencyStep::Unresolvable(Some(waves)), .. }, _) => {
                 let payload = payload!(told; "kind": "no_progress", "evidence": no_progress(*waves));
                 Some(("task:escalated", payload))
             }
             (
                 TaskEvent::Transition { reason, .. },
-                [
-                    Event::Hold(
-                        _,
-                        HoldEvent::Opened {
-                            reason: WaitingReason::SideEffects,
-                            ..
-                        },
-                    ),
-                    ..,
-                ],
+                [Event::Hold(_, HoldEvent::Opened { reason: WaitingReason::SideEffects, .. }), ..],
             ) => Some(("task:retry:blocked", payload!(told; reason))),
             _ => None,
         }
@@ -83,34 +68,18 @@ impl EventExpander {
     fn waiting_payload(&self, task: TaskId, of: &TaskEvent) -> Payload {
         let told = self.task(task);
         match of {
-            TaskEvent::Question {
-                question,
-                call: Some(_),
-                ..
-            } => payload!(told; "call": question),
+            TaskEvent::Question { question, call: Some(_), .. } => payload!(told; "call": question),
             TaskEvent::Answered { answer, by, .. } => payload!(told; answer, by),
-            TaskEvent::Deferred {
-                until: Some(deferral),
-            } if deferral.why != DeferralReason::Slot => {
+            TaskEvent::Deferred { until: Some(deferral) } if deferral.why != DeferralReason::Slot => {
                 payload!(told; "until": deferral.moment().map(Timestamp::to_rfc3339), "message": deferral.message)
             }
-            TaskEvent::FellBack {
-                from,
-                to,
-                class,
-                message,
-                work,
-            } => payload!(told;
+            TaskEvent::FellBack { from, to, class, message, work } => payload!(told;
                 "agentName": self.agent_name(*from),
                 "insteadName": self.agent_name(*to),
                 "work": work.then_some(true),
             )
             .failure(*class, Some(message)),
-            TaskEvent::DependencyFailed {
-                dependency,
-                step,
-                note,
-            } => {
+            TaskEvent::DependencyFailed { dependency, step, note } => {
                 let told = self.failed_dependency(task, *dependency);
                 match step {
                     DependencyStep::Detected => payload!(told;
@@ -157,9 +126,7 @@ fn name(of: &TaskEvent) -> Option<&'static str> {
             DependencyStep::Unresolvable(_) => "deadlock:unresolvable",
         },
         TaskEvent::EdgeTaken { .. } => "verification:routed",
-        TaskEvent::Deferred {
-            until: Some(deferral),
-        } => match deferral.why {
+        TaskEvent::Deferred { until: Some(deferral) } => match deferral.why {
             DeferralReason::Window => "task:window",
             DeferralReason::BackOff => "task:backoff",
             DeferralReason::Slot => "task:queued",

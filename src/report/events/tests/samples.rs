@@ -23,40 +23,17 @@ use rules::plan::{AddedTask, Addition, Origin, RunOptions, SubTask};
 
 pub const TASK: TaskId = TaskId(0);
 pub fn turn() -> TurnId {
-    TurnId {
-        task: TASK,
-        attempt: 1,
-        turn: 1,
-    }
+    TurnId { task: TASK, attempt: 1, turn: 1 }
 }
-const SCORE: Purpose = Purpose::Score(SeatPlace {
-    attempt: 1,
-    round: 1,
-    seat: 0,
-});
+const SCORE: Purpose = Purpose::Score(SeatPlace { attempt: 1, round: 1, seat: 0 });
 fn reviewer() -> AskId {
-    AskId {
-        task: TASK,
-        number: 7,
-        attempt_try: 1,
-    }
+    AskId { task: TASK, number: 7, attempt_try: 1 }
 }
 pub fn ask() -> AskId {
-    AskId {
-        task: TASK,
-        number: 1,
-        attempt_try: 1,
-    }
+    AskId { task: TASK, number: 1, attempt_try: 1 }
 }
 pub fn tool_ledger() -> ToolLedgerRef {
-    ToolLedgerRef {
-        ledger: Some(file()),
-        calls: 3,
-        failed: 1,
-        requests: 2,
-        unanswered: 1,
-        asked_again: true,
-    }
+    ToolLedgerRef { ledger: Some(file()), calls: 3, failed: 1, requests: 2, unanswered: 1, asked_again: true }
 }
 pub fn answered(answer: Answer) -> Event {
     Event::Ask(
@@ -89,19 +66,10 @@ pub fn run_samples() -> Vec<Event> {
             rules: 1,
             last: None,
         }))),
-        Event::Run(RunEvent::Moved {
-            from: "/home/ada/one".into(),
-            to: "/home/ada/two".into(),
-        }),
+        Event::Run(RunEvent::Moved { from: "/home/ada/one".into(), to: "/home/ada/two".into() }),
         Event::Run(RunEvent::Stopping(StopCause::TimeLimit)),
-        Event::Run(RunEvent::Warning(
-            Concern::Foreign,
-            "the supervisor of the run was killed".to_owned(),
-        )),
-        Event::Run(RunEvent::Warning(
-            Concern::Unconfined,
-            "this kernel has no user namespaces".to_owned(),
-        )),
+        Event::Run(RunEvent::Warning(Concern::Foreign, "the supervisor of the run was killed".to_owned())),
+        Event::Run(RunEvent::Warning(Concern::Unconfined, "this kernel has no user namespaces".to_owned())),
         Event::Run(RunEvent::Warning(Concern::Notice, "mind the gap".to_owned())),
         Event::Run(RunEvent::Salvaged(rules::engine::Salvaged {
             by: "ada".to_owned(),
@@ -113,67 +81,30 @@ pub fn run_samples() -> Vec<Event> {
         Event::Gate(
             GateId(0),
             GateEvent::Evaluated {
-                result: GateResult {
-                    passed: true,
-                    avg_score: Some(Points::whole(85)),
-                    reason: None,
-                },
+                result: GateResult { passed: true, avg_score: Some(Points::whole(85)), reason: None },
             },
         ),
         Event::Gate(
             GateId(0),
             GateEvent::Evaluated {
-                result: GateResult {
-                    passed: false,
-                    avg_score: None,
-                    reason: Some("failed: a".to_owned()),
-                },
+                result: GateResult { passed: false, avg_score: None, reason: Some("failed: a".to_owned()) },
             },
         ),
-        Event::Run(RunEvent::Paused {
-            by: "ada".to_owned(),
-            for_good: false,
-        }),
-        Event::Run(RunEvent::Paused {
-            by: "ada".to_owned(),
-            for_good: true,
-        }),
-        Event::Run(RunEvent::SessionLimit {
-            until: START,
-            waits: true,
-        }),
+        Event::Run(RunEvent::Paused { by: "ada".to_owned(), for_good: false }),
+        Event::Run(RunEvent::Paused { by: "ada".to_owned(), for_good: true }),
+        Event::Run(RunEvent::SessionLimit { until: START, waits: true }),
         Event::Run(RunEvent::CommandTaken {
             id: "c-1".to_owned(),
             result: rules::engine::CommandResult::Applied,
             by: "ada".to_owned(),
         }),
-        Event::Gate(
-            GateId(0),
-            GateEvent::Overridden {
-                reason: "known".to_owned(),
-                by: "ada".to_owned(),
-            },
-        ),
-        Event::Run(RunEvent::ThresholdFailed {
-            avg_score: Points::whole(55),
-            threshold: Points::whole(60),
-        }),
+        Event::Gate(GateId(0), GateEvent::Overridden { reason: "known".to_owned(), by: "ada".to_owned() }),
+        Event::Run(RunEvent::ThresholdFailed { avg_score: Points::whole(55), threshold: Points::whole(60) }),
         Event::Task(
             TASK,
-            TaskEvent::Probed {
-                probes: vec![Probe {
-                    criterion: 1,
-                    probe: "Is it short?".to_owned(),
-                }],
-            },
+            TaskEvent::Probed { probes: vec![Probe { criterion: 1, probe: "Is it short?".to_owned() }] },
         ),
-        Event::Ask(
-            ask(),
-            AskEvent::HandedOver {
-                agent: AgentId(0),
-                file: file(),
-            },
-        ),
+        Event::Ask(ask(), AskEvent::HandedOver { agent: AgentId(0), file: file() }),
         Event::Task(
             TASK,
             TaskEvent::FellBack {
@@ -221,16 +152,8 @@ pub fn run_samples() -> Vec<Event> {
                 awaited_by: Vec::new(),
             }],
         }))),
-        Event::Run(RunEvent::TasksWithdrawn {
-            tasks: vec![TaskId(2)],
-        }),
-        Event::Turn(
-            turn(),
-            TurnEvent::Progress(TurnUpdate::Stale {
-                idle: Millis(300_000),
-                killed: true,
-            }),
-        ),
+        Event::Run(RunEvent::TasksWithdrawn { tasks: vec![TaskId(2)] }),
+        Event::Turn(turn(), TurnEvent::Progress(TurnUpdate::Stale { idle: Millis(300_000), killed: true })),
         Event::Deadline(Box::new(DeadlineEvent {
             step: DeadlineStep::Set,
             task: None,
@@ -245,40 +168,23 @@ pub fn run_samples() -> Vec<Event> {
             due: START.plus(Millis(1000)),
             at: START.plus(Millis(800)),
         })),
-        Event::Budget(BudgetEvent::Exhausted {
-            ceiling: Ceiling::UnknownCost(AgentId(0)),
-        }),
+        Event::Budget(BudgetEvent::Exhausted { ceiling: Ceiling::UnknownCost(AgentId(0)) }),
         Event::Budget(BudgetEvent::Held {
-            call: WorkId {
-                task: TASK,
-                work: TaskWork::Ask(7, 1),
-            },
+            call: WorkId { task: TASK, work: TaskWork::Ask(7, 1) },
             agent: AgentId(0),
             released: false,
         }),
         Event::Budget(BudgetEvent::Held {
-            call: WorkId {
-                task: TASK,
-                work: TaskWork::Turn(1, 2),
-            },
+            call: WorkId { task: TASK, work: TaskWork::Turn(1, 2) },
             agent: AgentId(0),
             released: true,
         }),
         Event::Budget(BudgetEvent::Settled {
-            call: WorkId {
-                task: TASK,
-                work: TaskWork::Ask(8, 1),
-            },
-            usage: Usage {
-                cost: Some("0.11".parse().unwrap()),
-                ..Usage::default()
-            },
+            call: WorkId { task: TASK, work: TaskWork::Ask(8, 1) },
+            usage: Usage { cost: Some("0.11".parse().unwrap()), ..Usage::default() },
             requests: 0,
         }),
-        Event::Run(RunEvent::SessionLimit {
-            until: START,
-            waits: false,
-        }),
+        Event::Run(RunEvent::SessionLimit { until: START, waits: false }),
         Event::Task(
             TASK,
             TaskEvent::Deferred {
@@ -326,28 +232,15 @@ pub fn run_samples() -> Vec<Event> {
 }
 pub fn turn_samples() -> Vec<Event> {
     vec![
-        Event::Task(
-            TASK,
-            TaskEvent::AttemptPlanned {
-                attempt: 1,
-                kind: AttemptKind::Execute,
-            },
-        ),
+        Event::Task(TASK, TaskEvent::AttemptPlanned { attempt: 1, kind: AttemptKind::Execute }),
         Event::Turn(
             turn(),
-            TurnEvent::Started(Prompt {
-                turn: turn(),
-                digest: Some(Digest::of(b"prompt")),
-                cues: 2,
-            }),
+            TurnEvent::Started(Prompt { turn: turn(), digest: Some(Digest::of(b"prompt")), cues: 2 }),
         ),
         Event::Turn(
             turn(),
             TurnEvent::Progress(TurnUpdate::Spawned {
-                process: Some(ProcessRef {
-                    pid: 4242,
-                    start_time: 1,
-                }),
+                process: Some(ProcessRef { pid: 4242, start_time: 1 }),
             }),
         ),
         Event::Turn(
@@ -372,11 +265,7 @@ pub fn turn_samples() -> Vec<Event> {
                 },
                 output: Some(file()),
                 duration: Millis(1_800_001),
-                usage: Usage {
-                    input_tokens: Some(10),
-                    output_tokens: None,
-                    cost: "0.0125".parse().ok(),
-                },
+                usage: Usage { input_tokens: Some(10), output_tokens: None, cost: "0.0125".parse().ok() },
                 model: Some("m-1".to_owned()),
                 files: Some(TurnFiles {
                     tests: None,
@@ -411,23 +300,11 @@ pub fn turn_samples() -> Vec<Event> {
             restored: Vec::new(),
             shared: true,
         }),
-        Event::Turn(
-            turn(),
-            TurnEvent::FilesNoted {
-                file: file(),
-                shared: true,
-            },
-        ),
+        Event::Turn(turn(), TurnEvent::FilesNoted { file: file(), shared: true }),
         Event::Turn(turn(), TurnEvent::Lost),
         Event::Turn(turn(), TurnEvent::Adopted),
         Event::Work(TASK, WorkEvent::Requested(scan())),
-        Event::Task(
-            TASK,
-            TaskEvent::FilesChanged {
-                paths: vec!["a.rs".to_owned()],
-                files: Vec::new(),
-            },
-        ),
+        Event::Task(TASK, TaskEvent::FilesChanged { paths: vec!["a.rs".to_owned()], files: Vec::new() }),
         Event::Task(
             TASK,
             TaskEvent::AcceptanceRecorded {
@@ -569,11 +446,7 @@ pub fn review_samples() -> Vec<Event> {
         replied(Answer::Scores {
             scores: vec![score.clone()],
             findings: vec![Finding::new(Severity::Low, "a typo")],
-            prior: vec![PriorAnswer {
-                id: 1,
-                addressed: Addressed::Partly,
-                note: "one is left".to_owned(),
-            }],
+            prior: vec![PriorAnswer { id: 1, addressed: Addressed::Partly, note: "one is left".to_owned() }],
         }),
         replied(Answer::Evaluation {
             points: Points::whole(72),
@@ -594,20 +467,12 @@ pub fn review_samples() -> Vec<Event> {
                 gave_up: true,
                 class: FailureClass::ProviderAuth,
                 message: "HTTP 401".to_owned(),
-                used: Some(Box::new(Used {
-                    usage: Usage::default(),
-                    tools: tool_ledger(),
-                })),
+                used: Some(Box::new(Used { usage: Usage::default(), tools: tool_ledger() })),
                 until: None,
                 never_began: false,
             },
         ),
-        Event::Turn(
-            turn(),
-            TurnEvent::Progress(TurnUpdate::Activity {
-                summary: "2 of 3".to_owned(),
-            }),
-        ),
+        Event::Turn(turn(), TurnEvent::Progress(TurnUpdate::Activity { summary: "2 of 3".to_owned() })),
         Event::Task(
             TASK,
             TaskEvent::DelegationDrift {
@@ -640,19 +505,11 @@ pub fn review_samples() -> Vec<Event> {
         ),
         Event::Task(
             TASK,
-            TaskEvent::Question {
-                question: "Which one?".to_owned(),
-                detected: true,
-                call: None,
-            },
+            TaskEvent::Question { question: "Which one?".to_owned(), detected: true, call: None },
         ),
         Event::Task(
             TASK,
-            TaskEvent::Answered {
-                answer: "The second.".to_owned(),
-                by: "ada".to_owned(),
-                number: Some(1),
-            },
+            TaskEvent::Answered { answer: "The second.".to_owned(), by: "ada".to_owned(), number: Some(1) },
         ),
         Event::Task(
             TASK,
@@ -696,9 +553,7 @@ pub fn review_samples() -> Vec<Event> {
                 not_before: Some(START),
             },
         ),
-        answered(Answer::Absorb {
-            prompt: "do without it".to_owned(),
-        }),
+        answered(Answer::Absorb { prompt: "do without it".to_owned() }),
         answered(Answer::DoesNotKnow),
         answered(Answer::Unreadable {
             why: "the reply is empty".to_owned(),
@@ -747,10 +602,7 @@ pub fn review_samples() -> Vec<Event> {
             ..report(Stage::Stages, Verdict::Fail, Some(Cause::Stage))
         }),
         Event::verdict(StageReport {
-            grades: vec![CriterionGrade {
-                points: None,
-                evidence: "no rule reads it".to_owned(),
-            }],
+            grades: vec![CriterionGrade { points: None, evidence: "no rule reads it".to_owned() }],
             confidence: Some(Points::ZERO),
             ..report(Stage::Verification, Verdict::Refer, Some(Cause::Confidence))
         }),
@@ -778,11 +630,8 @@ pub fn notice_samples() -> Vec<Event> {
         ..Notice::new(Topic::GateFailed, START)
     };
     let (channel, class, message) = ("ops", FailureClass::ProviderTransient, "HTTP 503 from hooks");
-    let operation = Operation::Notify {
-        number: 1,
-        channel: channel.into(),
-        notice: Box::new(notice.clone()),
-    };
+    let operation =
+        Operation::Notify { number: 1, channel: channel.into(), notice: Box::new(notice.clone()) };
     let failed = |operation, id: &str| {
         NoticeEvent::Died(Box::new(FailedOperation {
             id: id.to_owned(),
@@ -791,17 +640,9 @@ pub fn notice_samples() -> Vec<Event> {
             error: message.to_owned(),
         }))
     };
-    let judge = Operation::Judge {
-        agent: AgentId(1),
-        task: TASK,
-        attempt: 1,
-    };
+    let judge = Operation::Judge { agent: AgentId(1), task: TASK, attempt: 1 };
     let events = [
-        NoticeEvent::Requested {
-            number: 1,
-            channel: channel.into(),
-            notice: Box::new(notice),
-        },
+        NoticeEvent::Requested { number: 1, channel: channel.into(), notice: Box::new(notice) },
         NoticeEvent::Tried {
             number: 1,
             channel: channel.into(),
@@ -825,11 +666,7 @@ pub fn notice_samples() -> Vec<Event> {
         failed(operation, "n1"),
         failed(judge, "j0.1.1"),
         NoticeEvent::Filed(vec!["n1".to_owned(), "j0.1.1".to_owned()]),
-        NoticeEvent::Tried {
-            number: 2,
-            channel: channel.into(),
-            failure: None,
-        },
+        NoticeEvent::Tried { number: 2, channel: channel.into(), failure: None },
     ];
     events.map(|event| Event::Notice(Box::new(event))).into()
 }
@@ -880,13 +717,7 @@ pub fn task_samples() -> Vec<Event> {
                 expires: Some(START),
             },
         ),
-        Event::Work(
-            TASK,
-            WorkEvent::Requested(Job::Approver {
-                number: 1,
-                approver: 0,
-            }),
-        ),
+        Event::Work(TASK, WorkEvent::Requested(Job::Approver { number: 1, approver: 0 })),
         Event::Hold(
             TASK.into(),
             HoldEvent::Undecided {
@@ -975,8 +806,5 @@ pub fn task_samples() -> Vec<Event> {
 }
 
 fn scan() -> Job {
-    Job::Scan {
-        number: 1,
-        then: rules::engine::AfterScan::Repeat,
-    }
+    Job::Scan { number: 1, then: rules::engine::AfterScan::Repeat }
 }

@@ -79,12 +79,7 @@ impl EventExpander {
             Job::Approver { .. } => ("command", "approver", None, None),
             Job::Look(look) => ("command", look.as_str(), Some(Stage::Proof), None),
             Job::Finish(_) => ("command", "finish", Some(Stage::Finish), None),
-            Job::Check(check) => (
-                self.kind_of_check(task, check),
-                "check",
-                Some(Stage::Checks),
-                None,
-            ),
+            Job::Check(check) => (self.kind_of_check(task, check), "check", Some(Stage::Checks), None),
             Job::Grade(round) => ("scan", "grade", Some(Stage::Verification), Some(round)),
             // Of a vision check only what is seen without an agent.
             Job::Stage(step @ StageKey::VISION, _) => ("scan", step.as_str(), Some(step.stage()), None),
@@ -92,8 +87,7 @@ impl EventExpander {
             Job::Merge(number) => ("command", "merge", Some(Stage::Merge), Some(number)),
             Job::PeerCheck(..) => ("command", "check", Some(Stage::Merge), None),
         };
-        self.of_task(task, WorkKey::Job(job), (kind, purpose))
-            .at(stage, round)
+        self.of_task(task, WorkKey::Job(job), (kind, purpose)).at(stage, round)
     }
 
     fn of_task(
@@ -108,10 +102,7 @@ impl EventExpander {
             key,
             kind,
             purpose: Some(purpose),
-            place: EventScope {
-                attempt: attempt.map(|attempt| attempt.number),
-                ..EventScope::default()
-            },
+            place: EventScope { attempt: attempt.map(|attempt| attempt.number), ..EventScope::default() },
         }
     }
 
@@ -147,11 +138,9 @@ impl EventExpander {
                 let agent = self.agent_name(self.plan.task(turn.task).agent);
                 payload!(self.turn(*turn); "agentName": agent)
             }
-            Event::Budget(BudgetEvent::Held {
-                agent,
-                released: false,
-                ..
-            }) => payload!("agentName": self.agent_name(*agent)),
+            Event::Budget(BudgetEvent::Held { agent, released: false, .. }) => {
+                payload!("agentName": self.agent_name(*agent))
+            }
             _ => Payload::default(),
         }
     }
@@ -232,21 +221,12 @@ fn turn_work(turn: TurnId) -> PublicWork {
         key: WorkKey::Turn(turn.attempt, turn.turn),
         kind: "turn",
         purpose: Some("work"),
-        place: EventScope {
-            attempt: Some(turn.attempt),
-            ..EventScope::default()
-        },
+        place: EventScope { attempt: Some(turn.attempt), ..EventScope::default() },
     }
 }
 
 fn of_run(kind: &'static str, purpose: &'static str) -> PublicWork {
-    PublicWork {
-        task: None,
-        key: WorkKey::OfRun,
-        kind,
-        purpose: Some(purpose),
-        place: EventScope::default(),
-    }
+    PublicWork { task: None, key: WorkKey::OfRun, kind, purpose: Some(purpose), place: EventScope::default() }
 }
 
 fn ended(counts: bool) -> Life {
@@ -268,10 +248,9 @@ fn of_notice(event: &NoticeEvent) -> Option<Life> {
     Some(match event {
         NoticeEvent::Requested { .. } => Life::Requested,
         NoticeEvent::Tried { failure: None, .. } => Life::Ended("ok"),
-        NoticeEvent::Tried {
-            failure: Some(failure),
-            ..
-        } if failure.again.is_some() => Life::Progressed("retry"),
+        NoticeEvent::Tried { failure: Some(failure), .. } if failure.again.is_some() => {
+            Life::Progressed("retry")
+        }
         NoticeEvent::Tried { .. } => Life::Ended("failed"),
         NoticeEvent::Died(_) | NoticeEvent::Filed(_) => return None,
     })
@@ -307,19 +286,11 @@ fn of_ask(asked: AskId, event: &Event, rest: &[Event]) -> Life {
 
 /// The payload of the next request of a call that is made once more.
 fn asked_next(asked: AskId, rest: &[Event]) -> Payload {
-    let next = rest
-        .iter()
-        .find(|event| !matches!(event, Event::Task(_, TaskEvent::FellBack { .. })));
+    let next = rest.iter().find(|event| !matches!(event, Event::Task(_, TaskEvent::FellBack { .. })));
     match next {
-        Some(Event::Ask(
-            id,
-            AskEvent::Requested {
-                purpose,
-                strict,
-                not_before,
-                ..
-            },
-        )) if id.number == asked.number => {
+        Some(Event::Ask(id, AskEvent::Requested { purpose, strict, not_before, .. }))
+            if id.number == asked.number =>
+        {
             let strict = strict.as_ref().filter(|_| purpose.seat().is_some());
             payload!(strict, "notBefore": not_before.map(Timestamp::to_rfc3339))
         }

@@ -271,13 +271,7 @@ impl TaskView {
 
     /// A finding of no judge, which stays.
     fn keep(&mut self, finding: Finding) {
-        let known = FindingView {
-            stage: Stage::Outcome,
-            name: None,
-            reviewer: None,
-            person: None,
-            finding,
-        };
+        let known = FindingView { stage: Stage::Outcome, name: None, reviewer: None, person: None, finding };
         let judged = self.judged.get_or_insert_default();
         if !judged.kept.contains(&known) {
             judged.kept.push(known.clone());
@@ -368,21 +362,12 @@ impl SeatView {
     pub fn reply(&mut self, plan: &Plan, task: TaskId, reply: &ReplyRef, answer: &Answer) {
         self.model = reply.model.as_deref().map(Into::into);
         match answer {
-            Answer::Scores {
-                scores: dimensions,
-                findings,
-                ..
-            } => {
+            Answer::Scores { scores: dimensions, findings, .. } => {
                 self.findings.clone_from(findings);
                 self.state = SeatStanding::Scored;
                 self.points = weighted(plan, task, dimensions);
                 let scores = dimensions.iter().cloned();
-                self.dimensions = scores
-                    .map(|score| SeatDimension {
-                        score,
-                        outlier: false,
-                    })
-                    .collect();
+                self.dimensions = scores.map(|score| SeatDimension { score, outlier: false }).collect();
             }
             Answer::Evaluation { points, .. } => {
                 self.state = SeatStanding::Scored;
@@ -406,10 +391,7 @@ fn worded(finding: &Finding, report: &StageReport) -> Option<Finding> {
         return Some(finding.clone());
     }
     let description = without_score_lines(&finding.description);
-    (!description.is_empty()).then(|| Finding {
-        description,
-        ..finding.clone()
-    })
+    (!description.is_empty()).then(|| Finding { description, ..finding.clone() })
 }
 
 /// How many findings there are of each severity.

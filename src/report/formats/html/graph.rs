@@ -101,10 +101,7 @@ pub fn drawing(run: &RunDocument<'_>, ranked: &[(Rank, TaskId)], full: &[TaskId]
     let why_not = if tasks > TASKS {
         Some(format!("{tasks} tasks are too many to draw one by one"))
     } else if lines.len() > LINES || gates > TASKS {
-        Some(format!(
-            "{} lines and {gates} gates are too many to draw one by one",
-            lines.len(),
-        ))
+        Some(format!("{} lines and {gates} gates are too many to draw one by one", lines.len(),))
     } else {
         None
     };
@@ -167,10 +164,7 @@ fn graph(run: &RunDocument<'_>, wave_of: &[u32], lines: &[(Thing, Thing)], full:
             hold_box(what, name, state, frame, layout.small)
         }
     });
-    let heading = |(wave, x): (usize, &i64)| Heading {
-        x: *x,
-        text: format!("Wave {}", wave + 1),
-    };
+    let heading = |(wave, x): (usize, &i64)| Heading { x: *x, text: format!("Wave {}", wave + 1) };
     GraphPage {
         width: layout.width,
         height: layout.height,
@@ -183,9 +177,7 @@ fn graph(run: &RunDocument<'_>, wave_of: &[u32], lines: &[(Thing, Thing)], full:
 
 fn task_box(task: &TaskRow<'_>, frame: Frame, small: bool) -> Box {
     let (rank, title, agent) = (task.rank, task.title, task.agent);
-    let score = task
-        .points
-        .map_or_else(String::new, |points| format!(" · {points}"));
+    let score = task.points.map_or_else(String::new, |points| format!(" · {points}"));
     Box {
         id: None,
         state: None,
@@ -267,20 +259,16 @@ mod tests {
 
     #[test]
     fn lines_run_from_left_to_right_and_a_gate_stands_between_its_tasks() {
-        let mission = Mission::new("gated")
-            .task("a", &[])
-            .task("b", &[0])
-            .task("c", &[0])
-            .gate("door", &[1], &[2], None);
+        let mission = Mission::new("gated").task("a", &[]).task("b", &[0]).task("c", &[0]).gate(
+            "door",
+            &[1],
+            &[2],
+            None,
+        );
         let drawing = draw(mission);
         let graph = drawing.graph.expect("it is small enough");
-        let x = |label: &str| {
-            graph
-                .boxes
-                .iter()
-                .find(|found| found.label == label)
-                .map(|found| found.frame.x)
-        };
+        let x =
+            |label: &str| graph.boxes.iter().find(|found| found.label == label).map(|found| found.frame.x);
         assert!(x("a") < x("b") && x("b") < x("door") && x("door") < x("c"));
         assert_eq!(graph.lines.iter().filter(|line| line.gate).count(), 2);
         assert_eq!(graph.headings.len(), 3);
@@ -294,16 +282,8 @@ mod tests {
     fn what_is_too_large_to_read_is_waves_with_all_their_tasks() {
         let drawing = draw(layered(7, 100));
         assert!(drawing.graph.is_none());
-        assert_eq!(
-            drawing.why_not.as_deref(),
-            Some("700 tasks are too many to draw one by one")
-        );
-        let tasks: usize = drawing
-            .waves
-            .iter()
-            .flat_map(|wave| &wave.parts)
-            .map(|part| part.tasks)
-            .sum();
+        assert_eq!(drawing.why_not.as_deref(), Some("700 tasks are too many to draw one by one"));
+        let tasks: usize = drawing.waves.iter().flat_map(|wave| &wave.parts).map(|part| part.tasks).sum();
         assert_eq!((drawing.waves.len(), tasks), (7, 700));
 
         let drawing = draw(layered(700, 1));

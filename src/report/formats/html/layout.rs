@@ -60,9 +60,7 @@ pub fn lay_out(plan: &Plan, wave_of: &[u32], lines: &[(Thing, Thing)]) -> GraphL
         let last = thing.between(plan).0.iter().map(wave).max();
         things[last.unwrap_or(0)].1.push(thing);
     }
-    let sizes = things
-        .iter()
-        .flat_map(|(tasks, gates)| [tasks.len(), gates.len()]);
+    let sizes = things.iter().flat_map(|(tasks, gates)| [tasks.len(), gates.len()]);
     let highest = sizes.max().unwrap_or(0).min(HIGH);
     let rows = |count: usize| i64::try_from(count).unwrap_or(i64::MAX / pitch) * pitch;
     let (mut x, mut starts, mut boxes) = (MARGIN, Vec::new(), Vec::new());

@@ -104,9 +104,7 @@ pub fn html(told: &PageInput<'_>) -> Result<String, minijinja::Error> {
 /// # Errors
 /// When the template does not fit its values: our bug.
 pub fn calibration_page(document: &calibration::CalibrationDocument) -> Result<String, minijinja::Error> {
-    environment()?
-        .get_template("calibration.html")?
-        .render(Serde(document))
+    environment()?.get_template("calibration.html")?.render(Serde(document))
 }
 
 /// As many tasks in full as there is room for, the worst first.
@@ -158,14 +156,9 @@ fn environment() -> Result<Environment<'static>, minijinja::Error> {
     environment.add_filter("cut", |text: &str, most: usize| cut(text, most));
     environment.add_filter("num", number);
     environment.add_filter("money", |cost: f64| {
-        Decimal::try_from(cost)
-            .ok()
-            .and_then(Money::new)
-            .map(|cost| cost.to_string())
+        Decimal::try_from(cost).ok().and_then(Money::new).map(|cost| cost.to_string())
     });
-    environment.add_filter("percent", |score: f64| {
-        format!("{:.1}", (score * 20.0).clamp(0.0, 100.0))
-    });
+    environment.add_filter("percent", |score: f64| format!("{:.1}", (score * 20.0).clamp(0.0, 100.0)));
     environment.add_filter("ms", |millis: u64| elapsed(Millis(millis)));
     environment.add_template("report.html", include_str!("report.html"))?;
     environment.add_template("calibration.html", include_str!("calibration.html"))?;
@@ -208,13 +201,7 @@ impl OutcomeRow {
             Gravity::Warning => ("warn", meaning),
             Gravity::Bad => ("bad", meaning),
         };
-        Self {
-            class: class.as_str(),
-            code: class.exit_code(),
-            words: outcome_words(outcome),
-            meaning,
-            tone,
-        }
+        Self { class: class.as_str(), code: class.exit_code(), words: outcome_words(outcome), meaning, tone }
     }
 }
 

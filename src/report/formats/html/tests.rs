@@ -21,12 +21,7 @@ fn page_with(scene: &Scene<'_>, files: &Files<'_>) -> String {
     for record in &scene.records {
         histories.take(record.seq, record.at, &record.events);
     }
-    html(&PageInput {
-        run: &run,
-        histories: &histories,
-        files,
-    })
-    .expect("the template fits")
+    html(&PageInput { run: &run, histories: &histories, files }).expect("the template fits")
 }
 
 fn played() -> Scene<'static> {
@@ -42,11 +37,7 @@ fn tags(page: &str) -> BTreeSet<&str> {
     let mut open: Vec<&str> = Vec::new();
     for tag in page.split('<').skip(1) {
         let (tag, _) = tag.split_once('>').expect("tags end");
-        let name = tag
-            .trim_start_matches('/')
-            .split([' ', '/', '\n'])
-            .next()
-            .unwrap_or_default();
+        let name = tag.trim_start_matches('/').split([' ', '/', '\n']).next().unwrap_or_default();
         let outside_quotes: String = tag.split('"').step_by(2).collect();
         assert!(!outside_quotes.contains(" on"), "<{tag}>");
         if tag.starts_with('/') {
@@ -237,9 +228,7 @@ fn stories_end_where_the_view_ends() {
         for record in &scene.records {
             histories.take(record.seq, record.at, &record.events);
         }
-        histories
-            .task(TaskId(1))
-            .map_or(0, |history| history.attempts.len())
+        histories.task(TaskId(1)).map_or(0, |history| history.attempts.len())
     };
     assert_eq!((all(scene.view.seq), all(Some(3)), all(None)), (2, 0, 0));
 }
@@ -248,12 +237,6 @@ fn stories_end_where_the_view_ends() {
 fn cuts_count_characters_and_numbers_are_short() {
     assert_eq!(cut("日本語", 3), "日本語");
     assert_eq!(cut("日本語", 2), "日本 … [cut: 1 more characters]");
-    assert_eq!(
-        (number(4.0), number(2.75), number(0.0)),
-        ("4".into(), "2.75".into(), "0".into())
-    );
-    assert_eq!(
-        sanitize_lines("a\r\n\tb\nc\u{1b}[2Jd\n\u{202e}e"),
-        "a\n    b\ncd\n\\u{202e}e"
-    );
+    assert_eq!((number(4.0), number(2.75), number(0.0)), ("4".into(), "2.75".into(), "0".into()));
+    assert_eq!(sanitize_lines("a\r\n\tb\nc\u{1b}[2Jd\n\u{202e}e"), "a\n    b\ncd\n\\u{202e}e");
 }

@@ -74,10 +74,7 @@ pub fn timeline<'a>(told: &PageInput<'a>, tasks: &[TaskId]) -> Timeline<'a> {
     let mut lists: Vec<(TaskId, usize, Vec<AttemptPiece>)> = Vec::new();
     let mut left_out = run.plan.task_ids().count().saturating_sub(tasks.len());
     for id in tasks {
-        let Some(history) = histories
-            .task(*id)
-            .filter(|history| history.turns().next().is_some())
-        else {
+        let Some(history) = histories.task(*id).filter(|history| history.turns().next().is_some()) else {
             continue;
         };
         if lists.len() == ROWS {
@@ -86,14 +83,8 @@ pub fn timeline<'a>(told: &PageInput<'a>, tasks: &[TaskId]) -> Timeline<'a> {
             lists.push((*id, history.attempts.len(), pieces(run, history, start)));
         }
     }
-    let ends = lists
-        .iter()
-        .flat_map(|(_, _, pieces)| pieces.iter().map(|piece| piece.to));
-    let total = ends
-        .chain(run.finished_at.map(|at| at.since(start).0))
-        .max()
-        .unwrap_or(0)
-        .max(1);
+    let ends = lists.iter().flat_map(|(_, _, pieces)| pieces.iter().map(|piece| piece.to));
+    let total = ends.chain(run.finished_at.map(|at| at.since(start).0)).max().unwrap_or(0).max(1);
     let mut rows: Vec<TimelineRow<'_>> = lists
         .into_iter()
         .map(|(id, attempts, pieces)| {
@@ -135,10 +126,7 @@ pub fn times(run: &RunDocument<'_>, history: &TaskHistory) -> Vec<AttemptTimes> 
     let of = |attempt: &AttemptHistory| {
         let worked: Vec<u64> = attempt.turns.iter().filter_map(duration).collect();
         AttemptTimes {
-            at: attempt
-                .turns
-                .first()
-                .map(|turn| elapsed(turn.started_at.since(start))),
+            at: attempt.turns.first().map(|turn| elapsed(turn.started_at.since(start))),
             worked: (!worked.is_empty()).then(|| elapsed(Millis(worked.iter().sum()))),
         }
     };
@@ -173,22 +161,12 @@ fn pieces(run: &RunDocument<'_>, history: &TaskHistory, start: Timestamp) -> Vec
                     ("lost", lived.map_or(next, |lived| lived.clamp(from, next)))
                 }
             };
-            pieces.push(AttemptPiece {
-                kind,
-                from,
-                to,
-                n: attempt.number,
-            });
+            pieces.push(AttemptPiece { kind, from, to, n: attempt.number });
             last = duration(turn).map(|_| (to, next));
         }
         let judged = !attempt.stages.is_empty() || !attempt.calls.is_empty() || !attempt.checks.is_empty();
         if let Some((from, to)) = last.filter(|(from, to)| judged && to > from) {
-            pieces.push(AttemptPiece {
-                kind: "judging",
-                from,
-                to,
-                n: attempt.number,
-            });
+            pieces.push(AttemptPiece { kind: "judging", from, to, n: attempt.number });
         }
     }
     pieces

@@ -21,10 +21,7 @@ fn stopping(cause: StopCause) -> String {
         StopCause::Interrupted => "; a second Ctrl-C ends at once",
         StopCause::Terminated | StopCause::TimeLimit => "",
     };
-    format!(
-        "{}: what runs is ended, nothing new starts{again}",
-        cause.as_str()
-    )
+    format!("{}: what runs is ended, nothing new starts{again}", cause.as_str())
 }
 
 impl LineBuilder {
@@ -76,10 +73,7 @@ impl LineBuilder {
                 let detail = format!("for {waiting} by a person, until {}", until.to_rfc3339());
                 ProgressLine::new(Verb::Wait, Role::Warn, mission, detail)
             }
-            RunEvent::ThresholdFailed {
-                avg_score: points,
-                threshold,
-            } => {
+            RunEvent::ThresholdFailed { avg_score: points, threshold } => {
                 let detail = format!("mission score {points} < {threshold}");
                 ProgressLine::new(Verb::Gate, Role::Bad, mission, detail)
             }
@@ -102,11 +96,7 @@ impl LineBuilder {
 /// The words of the line with which a run begins.
 fn started(state: &State) -> String {
     let tasks = count(state.sums.counts.selected as usize, "task");
-    let review = if state.plan.rules.settings.evaluate {
-        ""
-    } else {
-        ", nothing is reviewed"
-    };
+    let review = if state.plan.rules.settings.evaluate { "" } else { ", nothing is reviewed" };
     let slots = state.plan.rules.concurrency;
     let left_out = match state.sums.counts.not_taken {
         0 => String::new(),
@@ -123,9 +113,7 @@ fn resumed(state: &State, options: &RunOptions) -> String {
     // What holds for this session only is said, so that nobody looks for it in the next one.
     let limits = [
         options.timeout.map(|span| format!(", stops after {span}")),
-        options
-            .wait_approvals
-            .map(|span| format!(", waits {span} for answers")),
+        options.wait_approvals.map(|span| format!(", waits {span} for answers")),
         options.jobs.map(|jobs| format!(", {jobs} at a time")),
     ];
     detail.extend(limits.into_iter().flatten());
@@ -134,11 +122,8 @@ fn resumed(state: &State, options: &RunOptions) -> String {
 
 /// How much another mission changes: `2 added, 1 changed`.
 fn changes(change: &MissionChange) -> String {
-    let parts = [
-        (change.added.len(), "added"),
-        (change.removed.len(), "removed"),
-        (change.changed.len(), "changed"),
-    ];
+    let parts =
+        [(change.added.len(), "added"), (change.removed.len(), "removed"), (change.changed.len(), "changed")];
     let parts = parts.into_iter().filter(|(number, _)| *number > 0);
     let parts: Vec<String> = parts.map(|(number, what)| format!("{number} {what}")).collect();
     parts.join(", ")
@@ -150,12 +135,7 @@ pub fn of_budget(state: &State, event: &BudgetEvent) -> Option<ProgressLine> {
     };
     let ceiling = ceiling_words(state, *ceiling);
     let detail = format!("limit: {ceiling}; what runs may finish its turn");
-    Some(ProgressLine::new(
-        Verb::Stop,
-        Role::Warn,
-        &state.plan.name,
-        detail,
-    ))
+    Some(ProgressLine::new(Verb::Stop, Role::Warn, &state.plan.name, detail))
 }
 
 pub fn of_deadline(state: &State, event: &DeadlineEvent) -> Option<ProgressLine> {

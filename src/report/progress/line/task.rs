@@ -31,12 +31,7 @@ impl LineBuilder {
                 let detail = format!("superseded by '{}'", title(state, *by));
                 ProgressLine::new(Verb::Fixup, Role::Good, name, detail)
             }
-            TaskEvent::EdgeTaken {
-                edge,
-                to,
-                not_taken: left,
-                ..
-            } => {
+            TaskEvent::EdgeTaken { edge, to, not_taken: left, .. } => {
                 let mut detail = format!("{}: goes on with '{}'", edge.as_str(), title(state, *to));
                 if !left.is_empty() {
                     let left: Vec<_> = left.iter().map(|id| title(state, *id)).collect();
@@ -44,13 +39,7 @@ impl LineBuilder {
                 }
                 ProgressLine::new(Verb::Review, Role::Active, name, detail)
             }
-            TaskEvent::FellBack {
-                from,
-                to,
-                class,
-                message,
-                work,
-            } => {
+            TaskEvent::FellBack { from, to, class, message, work } => {
                 let (from, to) = (state.plan.agent_name(*from), state.plan.agent_name(*to));
                 let goes_on = if *work { "goes on " } else { "" };
                 let detail = format!("{to} {goes_on}instead of {from}: {} {message}", class.as_str());
@@ -60,17 +49,14 @@ impl LineBuilder {
             TaskEvent::DependencyFailed { dependency, step, .. } => {
                 return of_dependency(state, name, *dependency, *step);
             }
-            TaskEvent::DelegationRefused {
-                refused: wanted,
-                reason,
-            } => ProgressLine::warning(name, format!(": '{wanted}' is not delegated: {reason}")),
+            TaskEvent::DelegationRefused { refused: wanted, reason } => {
+                ProgressLine::warning(name, format!(": '{wanted}' is not delegated: {reason}"))
+            }
             TaskEvent::DelegationDrift { .. } => ProgressLine::warning(
                 name,
                 ": its text, or that of the task that delegated it, has changed since it was delegated",
             ),
-            TaskEvent::Deferred {
-                until: Some(deferral),
-            } => return of_deferral(name, deferral),
+            TaskEvent::Deferred { until: Some(deferral) } => return of_deferral(name, deferral),
             _ => return self.of_question(state, task, event),
         })
     }
@@ -98,10 +84,9 @@ fn of_dependency(state: &State, name: &str, id: TaskId, step: DependencyStep) ->
         DependencyStep::Resolved(Way::Retry) => {
             (Verb::Retry, format!("its dependency '{failed}' is tried again"))
         }
-        DependencyStep::Resolved(way) => (
-            Verb::Fallback,
-            format!("goes on without '{failed}' ({})", way.as_str()),
-        ),
+        DependencyStep::Resolved(way) => {
+            (Verb::Fallback, format!("goes on without '{failed}' ({})", way.as_str()))
+        }
         DependencyStep::Unresolvable(waves) => {
             return Some(ProgressLine::warning(name, format!(": {}", no_progress(waves?))));
         }

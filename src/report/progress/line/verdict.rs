@@ -41,10 +41,7 @@ impl LineBuilder {
                 Verb::Check,
                 role,
                 title,
-                format!(
-                    "unverified: {}",
-                    first_finding(report, "its finish gate is not met")
-                ),
+                format!("unverified: {}", first_finding(report, "its finish gate is not met")),
             )),
             (Stage::Judge, Verdict::Skip) => Some(ProgressLine::with_output(
                 Verb::Review,
@@ -68,36 +65,21 @@ impl LineBuilder {
                 Some(ProgressLine::new(Verb::Stage, role, title, stage_words(report)))
             }
             // `task.eval.unparsed` has said it.
-            (Stage::Verification, _) if !report.grades.is_empty() => Some(ProgressLine::new(
-                Verb::Review,
-                role,
-                title,
-                criteria_words(&report.grades),
-            )),
+            (Stage::Verification, _) if !report.grades.is_empty() => {
+                Some(ProgressLine::new(Verb::Review, role, title, criteria_words(&report.grades)))
+            }
             (Stage::Judge | Stage::Verification, _) if report.cause == Some(Cause::Unparsed) => None,
             (Stage::Judge | Stage::Verification, Verdict::Fail) => {
                 let judges = judges_words(report, running);
                 let score = self.scored(state, report.task, report.points).unwrap_or_default();
-                Some(ProgressLine::new(
-                    Verb::Review,
-                    role,
-                    title,
-                    format!("{judges}  {score}"),
-                ))
+                Some(ProgressLine::new(Verb::Review, role, title, format!("{judges}  {score}")))
             }
             _ => None,
         }
     }
 
     pub fn of_transition(&self, state: &State, id: TaskId, event: &TaskEvent) -> Option<ProgressLine> {
-        let TaskEvent::Transition {
-            to,
-            mode,
-            flag,
-            reason,
-            ..
-        } = event
-        else {
+        let TaskEvent::Transition { to, mode, flag, reason, .. } = event else {
             return None;
         };
         let (title, points) = (state.plan.title(id), state.task(id).attempt.points);
@@ -126,12 +108,7 @@ impl LineBuilder {
             (Status::Failed, _, mode) => {
                 let mode = mode.map_or("failed", FailureMode::as_str);
                 let reason = reason.as_deref().unwrap_or_default();
-                Some(ProgressLine::with_output(
-                    Verb::Fail,
-                    Role::Bad,
-                    title,
-                    format!("{mode}: {reason}"),
-                ))
+                Some(ProgressLine::with_output(Verb::Fail, Role::Bad, title, format!("{mode}: {reason}")))
             }
             _ => None,
         }
@@ -162,13 +139,7 @@ impl LineBuilder {
                 let said = purpose.seat().map_or_else(String::new, |_| said(excerpt));
                 (purpose, format!("{}: {why}{said}", name(agent)))
             }
-            AskEvent::Failed {
-                purpose,
-                agent,
-                class,
-                message,
-                ..
-            } => {
+            AskEvent::Failed { purpose, agent, class, message, .. } => {
                 let mut open = state.task(id.task).work.asks.iter();
                 let is_next = |open: AskId| open.number == id.number && open.attempt_try > id.attempt_try;
                 let asked = open.find(|open| is_next(open.id) && open.agent == *agent);
@@ -178,10 +149,7 @@ impl LineBuilder {
                     Some(format!("; {again}"))
                 });
                 let again = again.unwrap_or_default();
-                (
-                    purpose,
-                    format!("{}: {} {message}{again}", name(agent), class.as_str()),
-                )
+                (purpose, format!("{}: {} {message}{again}", name(agent), class.as_str()))
             }
             _ => return None,
         };
@@ -189,12 +157,7 @@ impl LineBuilder {
             Purpose::Score(_) => Verb::Review,
             _ => Verb::Answer,
         };
-        Some(ProgressLine::new(
-            verb,
-            Role::Warn,
-            state.plan.title(id.task),
-            detail,
-        ))
+        Some(ProgressLine::new(verb, Role::Warn, state.plan.title(id.task), detail))
     }
 }
 
@@ -205,11 +168,7 @@ fn said(reply: &str) -> String {
     if shown.len() < reply.len() {
         shown.push_str("...");
     }
-    if shown.is_empty() {
-        String::new()
-    } else {
-        format!(" (it said \"{shown}\")")
-    }
+    if shown.is_empty() { String::new() } else { format!(" (it said \"{shown}\")") }
 }
 
 /// Rework says why in a few words: the last feedback stands in the state.
@@ -226,10 +185,7 @@ pub fn planned(state: &State, task: TaskId, attempt: u32, kind: AttemptKind) -> 
     };
     let mut detail = format!("attempt {attempt}");
     if let Some(feedback) = state.task(task).feedback.last() {
-        let why = feedback
-            .findings
-            .first()
-            .map(|finding| first_line(&finding.description));
+        let why = feedback.findings.first().map(|finding| first_line(&finding.description));
         let cause = feedback.cause.map_or("fail", Cause::as_str);
         append!(detail, "  {cause}");
         if let Some(points) = feedback.points {
@@ -259,11 +215,7 @@ pub(crate) fn passed_words(
             let all = running.map_or(0, |running| running.checks) as usize;
             let proof = ProofRow::of(state, report.task).map_or(0, |proof| proof.red);
             let proof = (proof > 0).then(|| format!(", {}", count(proof, "proof")));
-            Some(format!(
-                "{all}/{}{}",
-                count(all, "check"),
-                proof.unwrap_or_default()
-            ))
+            Some(format!("{all}/{}{}", count(all, "check"), proof.unwrap_or_default()))
         }
         Stage::Verification if !report.grades.is_empty() => Some(criteria_words(&report.grades)),
         Stage::Judge | Stage::Verification => Some(judges_words(report, running)),

@@ -28,21 +28,10 @@ impl LineBuilder {
                 };
                 ProgressLine::new(Verb::Start, Role::Active, title, format!("{agent}{attempt}")).live()
             }
-            TurnEvent::RequestFailed {
-                class,
-                message,
-                not_before,
-                of,
-                never_began,
-            } => {
+            TurnEvent::RequestFailed { class, message, not_before, of, never_began } => {
                 let tries = state.task(turn.task).work.turn;
-                let failed = tries.map_or(1, |tries| {
-                    if *never_began {
-                        tries.starts
-                    } else {
-                        tries.requests
-                    }
-                });
+                let failed =
+                    tries.map_or(1, |tries| if *never_began { tries.starts } else { tries.requests });
                 let again = self.again((failed, *of), *not_before);
                 let detail = format!("{again}: {} {message}", class.as_str());
                 ProgressLine::new(Verb::Retry, Role::Warn, title, detail)
@@ -83,9 +72,7 @@ impl LineBuilder {
 
     /// The id by which people answer, and a gap; nothing where the run is gone once it has ended.
     fn id(&self, id: impl Fn(&RunId) -> String) -> String {
-        self.run
-            .as_ref()
-            .map_or_else(String::new, |run| format!("{}  ", id(run)))
+        self.run.as_ref().map_or_else(String::new, |run| format!("{}  ", id(run)))
     }
 
     /// The line of an event about the hold of a task, a checkpoint or a delay.
@@ -95,20 +82,11 @@ impl LineBuilder {
             HoldOwner::Barrier(barrier) => &*state.plan.barrier(barrier).name,
         };
         match event {
-            HoldEvent::Opened {
-                reason: WaitingReason::Delay,
-                expires: Some(until),
-                ..
-            } => {
+            HoldEvent::Opened { reason: WaitingReason::Delay, expires: Some(until), .. } => {
                 let detail = format!("delay until {}", until.to_rfc3339());
                 ProgressLine::new(Verb::Wait, Role::Active, name, detail)
             }
-            HoldEvent::Opened {
-                number,
-                reason,
-                message,
-                ..
-            } => {
+            HoldEvent::Opened { number, reason, message, .. } => {
                 // The id first, because it is to be copied and must not be cut.
                 let number = *number;
                 let id = self.id(|run| ApprovalId { run, of, number }.to_string());
@@ -124,11 +102,7 @@ impl LineBuilder {
                 name,
                 "nobody approved it in time; it goes on waiting",
             ),
-            HoldEvent::Closed {
-                reason: Some(reason),
-                by,
-                ..
-            } => {
+            HoldEvent::Closed { reason: Some(reason), by, .. } => {
                 let detail = format!("rejected by {by}: {reason}");
                 ProgressLine::new(Verb::Answer, Role::Bad, name, detail)
             }

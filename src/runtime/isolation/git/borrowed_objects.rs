@@ -43,9 +43,7 @@ pub fn borrowed(line: &str) -> PathBuf {
     let mut characters = quoted.chars();
     while let Some(character) = characters.next() {
         path.extend(match character {
-            '\\' => characters
-                .next()
-                .map(|next| if next == 'n' { '\n' } else { next }),
+            '\\' => characters.next().map(|next| if next == 'n' { '\n' } else { next }),
             _ => Some(character),
         });
     }
@@ -56,9 +54,7 @@ pub fn borrowed(line: &str) -> PathBuf {
 fn includes(folder: &Path) -> bool {
     ["config", "config.worktree"].iter().any(|name| {
         match files::read_regular(&folder.join(name), LONGEST_CONFIGURATION) {
-            Ok(bytes) => String::from_utf8_lossy(&bytes)
-                .to_lowercase()
-                .contains("[include"),
+            Ok(bytes) => String::from_utf8_lossy(&bytes).to_lowercase().contains("[include"),
             Err(error) => error.kind() != std::io::ErrorKind::NotFound,
         }
     })
@@ -75,9 +71,7 @@ pub(super) fn lent(folders: Vec<PathBuf>) -> Vec<PathBuf> {
     if own.iter().any(|folder| includes(folder)) {
         return vec!["/".into()];
     }
-    let entries = own
-        .into_iter()
-        .flat_map(|folder| fs::read_dir(folder).into_iter().flatten().flatten());
+    let entries = own.into_iter().flat_map(|folder| fs::read_dir(folder).into_iter().flatten().flatten());
     let links: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_link).collect();
     let mut lenders: Vec<PathBuf> = folders.iter().map(|folder| folder.join("objects")).collect();
     let mut all = [folders, links].concat();
@@ -158,11 +152,7 @@ mod tests {
         fs::write(at("lender/file"), "lent").unwrap();
         let object = git("lender").line(["hash-object", "-w", "file"]).unwrap();
         borrow(&at("middle/.git"), "", &at("lender/.git/objects")).unwrap();
-        fs::write(
-            at("work/.git/objects/info/alternates"),
-            "../../../middle/.git/objects\n",
-        )
-        .unwrap();
+        fs::write(at("work/.git/objects/info/alternates"), "../../../middle/.git/objects\n").unwrap();
         fs::rename(at("work/.git/refs"), at("refs")).unwrap();
         std::os::unix::fs::symlink(at("refs"), at("work/.git/refs")).unwrap();
         let shown = git("work").line(["cat-file", "blob", &object]);

@@ -22,11 +22,8 @@ const ENVIRONMENT: [(&str, &str); 6] = [
 ];
 
 /// Variables that keep the configuration of system and user out.
-const ALONE: [(&str, &str); 3] = [
-    ("GIT_CONFIG_NOSYSTEM", "1"),
-    ("GIT_CONFIG_GLOBAL", "/dev/null"),
-    ("GIT_ATTR_NOSYSTEM", "1"),
-];
+const ALONE: [(&str, &str); 3] =
+    [("GIT_CONFIG_NOSYSTEM", "1"), ("GIT_CONFIG_GLOBAL", "/dev/null"), ("GIT_ATTR_NOSYSTEM", "1")];
 
 /// Settings that count before the configuration of any repository.
 const SETTINGS: [(&str, &str); 17] = [
@@ -60,8 +57,7 @@ impl Git {
     /// One without a repository.
     pub fn new() -> Self {
         let mut git = Self::with(&ALONE);
-        git.settings
-            .extend(SETTINGS.map(|(key, value)| (key.to_owned(), value.to_owned())));
+        git.settings.extend(SETTINGS.map(|(key, value)| (key.to_owned(), value.to_owned())));
         git
     }
 
@@ -69,9 +65,7 @@ impl Git {
         let environment = ENVIRONMENT.iter().chain(more);
         Self {
             arguments: Vec::new(),
-            environment: environment
-                .map(|(name, value)| (name.into(), value.into()))
-                .collect(),
+            environment: environment.map(|(name, value)| (name.into(), value.into())).collect(),
             settings: Vec::new(),
             folder: None,
             input: None,
@@ -107,11 +101,7 @@ impl Configuration {
     /// The values of the keys that a pattern names.
     pub(super) fn of_keys(folder: &Path, pattern: &str) -> Result<Self, WorkError> {
         // The configuration of a user lies wherever that of another one says.
-        let git = Git::with(&[])
-            .kept("HOME")
-            .kept("XDG_CONFIG_HOME")
-            .at(folder)
-            .reads("/");
+        let git = Git::with(&[]).kept("HOME").kept("XDG_CONFIG_HOME").at(folder).reads("/");
         let said = git.answer(["config", "-z", "--get-regexp", pattern])?;
         let values = said.iter().flat_map(entries).map(|entry| {
             let (key, value) = entry.split_once('\n').unwrap_or((&entry, "true"));
@@ -146,26 +136,16 @@ impl Configuration {
 
     /// Git by this configuration, in which no filter runs.
     pub fn git(&self) -> Git {
-        let name = self
-            .value("user.name")
-            .filter(|name| is_name(name))
-            .unwrap_or("quorum");
+        let name = self.value("user.name").filter(|name| is_name(name)).unwrap_or("quorum");
         let mail = self.value("user.email").unwrap_or("quorum@quorum.invalid");
-        let mut git = Git::new()
-            .env("GIT_COMMITTER_NAME", name)
-            .env("GIT_COMMITTER_EMAIL", mail);
+        let mut git = Git::new().env("GIT_COMMITTER_NAME", name).env("GIT_COMMITTER_EMAIL", mail);
         for (key, value) in &self.0 {
             if matches!(key.as_str(), "core.autocrlf" | "core.eol" | "safe.directory") {
                 git = git.set(key, value);
             }
         }
         for filter in self.filters() {
-            for (key, value) in [
-                ("smudge", ""),
-                ("clean", ""),
-                ("process", ""),
-                ("required", "false"),
-            ] {
+            for (key, value) in [("smudge", ""), ("clean", ""), ("process", ""), ("required", "false")] {
                 git = git.set(&format!("filter.{filter}.{key}"), value);
             }
         }
@@ -193,11 +173,8 @@ mod tests {
     #[test]
     fn filters_are_named_by_all_between_the_first_dot_and_the_last() {
         let key = |key: &str| (key.to_owned(), String::new());
-        let wanted = Configuration(vec![
-            key("filter.a.b=c.smudge"),
-            key("filter.lfs.clean"),
-            key("user.name"),
-        ]);
+        let wanted =
+            Configuration(vec![key("filter.a.b=c.smudge"), key("filter.lfs.clean"), key("user.name")]);
         assert_eq!(wanted.filters().into_iter().collect::<Vec<_>>(), ["a.b=c", "lfs"]);
     }
 

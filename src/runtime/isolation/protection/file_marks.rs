@@ -19,15 +19,9 @@ pub fn adopt(baseline: &mut FileMarks, now: &FileMarks, path: &str) {
 
 pub fn differs(baseline: &FileMarks, now: &FileMarks, path: &str) -> bool {
     let one = |marks: &FileMarks| -> FileMarks {
-        marks
-            .get_key_value(path)
-            .map(|(p, m)| (p.clone(), m.clone()))
-            .into_iter()
-            .collect()
+        marks.get_key_value(path).map(|(p, m)| (p.clone(), m.clone())).into_iter().collect()
     };
-    changed_paths(&one(baseline), &one(now), Path::new(""))
-        .next()
-        .is_some()
+    changed_paths(&one(baseline), &one(now), Path::new("")).next().is_some()
 }
 
 pub fn digest_of(mark: Option<&PathState>) -> Option<Digest> {
@@ -40,12 +34,7 @@ pub fn digest_of(mark: Option<&PathState>) -> Option<Digest> {
 
 /// The mark of a file by its recorded digest.
 pub fn of_record(digest: Option<Digest>) -> PathState {
-    PathState::File {
-        size: 0,
-        digest,
-        stamp: Stamp::default(),
-        executable: None,
-    }
+    PathState::File { size: 0, digest, stamp: Stamp::default(), executable: None }
 }
 
 /// The name on record of what lies below the mission's folder, or elsewhere.

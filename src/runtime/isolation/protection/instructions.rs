@@ -32,9 +32,7 @@ pub fn programs<'p>(
     plan: &'p Plan,
     judges: impl IntoIterator<Item = &'p AgentId>,
 ) -> Vec<(&'p str, Arc<Preset>, Vec<PathBuf>)> {
-    let judges = judges
-        .into_iter()
-        .flat_map(|id| std::iter::once(*id).chain(plan.fallbacks(*id)));
+    let judges = judges.into_iter().flat_map(|id| std::iter::once(*id).chain(plan.fallbacks(*id)));
     let found = judges.filter_map(|id| {
         let agent = plan.agent(id);
         let preset = program_of(&agent.spec)?;
@@ -59,34 +57,24 @@ fn outside(agent: &Agent, preset: &Preset) -> Vec<PathBuf> {
         let value = agent.env.get(variable);
         // Where a variable of it is not set the agent cannot be started.
         let of_agent = value.and_then(|value| expand(value, |name| std::env::var(name).ok()).ok());
-        let places = [
-            of_agent.map(PathBuf::from),
-            std::env::var_os(variable).map(PathBuf::from),
-        ];
+        let places = [of_agent.map(PathBuf::from), std::env::var_os(variable).map(PathBuf::from)];
         places.into_iter().flatten().map(|place| (place, &**instead_of))
     });
     let mut found = Vec::new();
     for (place, instead_of) in home().map(|home| (home, ".")).into_iter().chain(moved) {
         let instead_of = if instead_of == "." { "" } else { instead_of };
-        let inner = loads
-            .home
-            .iter()
-            .filter_map(|path| Path::new(&**path).strip_prefix(instead_of).ok());
+        let inner = loads.home.iter().filter_map(|path| Path::new(&**path).strip_prefix(instead_of).ok());
         // `join` of nothing would end with a slash.
         let new = inner.map(|inner| place.join(inner).components().collect());
-        let new: Vec<PathBuf> = new
-            .filter(|path: &PathBuf| path.is_absolute() && !found.contains(path))
-            .collect();
+        let new: Vec<PathBuf> =
+            new.filter(|path: &PathBuf| path.is_absolute() && !found.contains(path)).collect();
         found.extend(new);
     }
     found
 }
 
 fn scope(root: &Path, patterns: &[Box<str>]) -> Scope {
-    Scope {
-        root: root.to_owned(),
-        patterns: patterns.iter().map(ToString::to_string).collect(),
-    }
+    Scope { root: root.to_owned(), patterns: patterns.iter().map(ToString::to_string).collect() }
 }
 
 /// The target of a link, also where nothing is there yet.
@@ -119,9 +107,7 @@ impl Protection {
                 match look(std::slice::from_ref(&part), &self.never, 0) {
                     Ok(marks) => {
                         // What a link leads to is loaded through it.
-                        let links = marks
-                            .iter()
-                            .filter(|(_, mark)| matches!(mark, PathState::Link(_)));
+                        let links = marks.iter().filter(|(_, mark)| matches!(mark, PathState::Link(_)));
                         files.extend(links.map(|(path, _)| end_of(Path::new(path))));
                         scopes.push(part);
                     }
@@ -141,11 +127,7 @@ impl Protection {
             }
         }
         files.retain(|path| !path.is_dir());
-        self.loaded = scopes
-            .iter()
-            .filter(|scope| scope.root == self.root)
-            .cloned()
-            .collect();
+        self.loaded = scopes.iter().filter(|scope| scope.root == self.root).cloned().collect();
         (scopes, files)
     }
 
@@ -220,9 +202,7 @@ impl Protection {
             return Vec::new();
         };
         let own = task.and_then(|task| self.by_folder.get(&task));
-        let groups = std::iter::once(&BY_DEFAULT)
-            .chain(own)
-            .map(|index| &self.groups[*index]);
+        let groups = std::iter::once(&BY_DEFAULT).chain(own).map(|index| &self.groups[*index]);
         let outside = outside(&plan.agent(judge).spec, &preset).into_iter();
         let outside: Vec<PathBuf> = outside.map(|path| canonical(&path)).collect();
         let masked = groups.flat_map(|group| self.masked_in(group, &preset, &outside));
@@ -244,9 +224,6 @@ impl Protection {
             differs(&start.map(one).unwrap_or_default(), &one(mark), path)
         };
         let marks = latest.marks.iter().filter(|(path, _)| is_loaded(Path::new(path)));
-        marks
-            .filter(is_other)
-            .map(|(path, _)| PathBuf::from(path))
-            .collect()
+        marks.filter(is_other).map(|(path, _)| PathBuf::from(path)).collect()
     }
 }

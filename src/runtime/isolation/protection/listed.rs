@@ -43,11 +43,7 @@ pub fn listed(
         let why = format!("the program of '{judge}' loads it");
         let root = canonical(&plan.rules.workspace);
         let all = preset.loads.workspace.iter().map(|path| root.join(&**path));
-        loaded.extend(
-            all.chain(outside)
-                .map(|path| (path, why.clone()))
-                .collect::<Vec<_>>(),
-        );
+        loaded.extend(all.chain(outside).map(|path| (path, why.clone())).collect::<Vec<_>>());
     }
     for (path, why) in places.chain(scripts).chain(loaded) {
         all.entry(path).or_insert(why);
@@ -59,52 +55,38 @@ pub fn listed(
             continue;
         }
         for pattern in &scope.patterns {
-            all.entry(canonical(&scope.root).join(pattern))
-                .or_insert_with(|| "`protect`".to_owned());
+            all.entry(canonical(&scope.root).join(pattern)).or_insert_with(|| "`protect`".to_owned());
         }
         let marks = look(std::slice::from_ref(&scope), &folder.join(".polpo"), 0);
-        warnings.extend(marks.map_or_else(
-            |unknown| unknown,
-            |marks| idle_patterns(plan, "protect", &scope, &marks),
-        ));
+        warnings.extend(
+            marks.map_or_else(|unknown| unknown, |marks| idle_patterns(plan, "protect", &scope, &marks)),
+        );
         patterns.push(scope);
     }
     warnings.extend(shared_builds(plan, false));
     warnings.extend(idle_tests(plan, &folder.join(".polpo")));
     warnings.sort();
     warnings.dedup();
-    (
-        all.into_iter().map(|(path, why)| (shown(&path), why)).collect(),
-        warnings,
-    )
+    (all.into_iter().map(|(path, why)| (shown(&path), why)).collect(), warnings)
 }
 
 /// The patterns of a scope that name none of the files that were looked at, nor a folder, one sentence each. Of a folder that is
 /// made later nothing can be said.
 pub fn idle_patterns(plan: &Plan, key: &str, scope: &Scope, marks: &FileMarks) -> Vec<String> {
-    if scope
-        .root
-        .starts_with(plan.rules.worktrees.root.as_deref().unwrap_or(Path::new("-")))
-    {
+    if scope.root.starts_with(plan.rules.worktrees.root.as_deref().unwrap_or(Path::new("-"))) {
         return Vec::new();
     }
     let names_nothing = |pattern: &&String| {
-        let scope = Scope {
-            root: scope.root.clone(),
-            patterns: vec![(*pattern).clone()],
-        };
+        let scope = Scope { root: scope.root.clone(), patterns: vec![(*pattern).clone()] };
         let Ok(guarded) = Guarded::of(&[scope]) else {
             return false;
         };
         !marks.keys().any(|path| guarded.holds(Path::new(path)))
     };
-    let idle = scope
-        .patterns
-        .iter()
-        .filter(|pattern| !scope.root.join(pattern.trim_end_matches("/**")).exists());
+    let idle =
+        scope.patterns.iter().filter(|pattern| !scope.root.join(pattern.trim_end_matches("/**")).exists());
     let idle = idle.filter(names_nothing);
-    idle.map(|pattern| format!("`{key}`: {pattern} names nothing that is there"))
-        .collect()
+    idle.map(|pattern| format!("`{key}`: {pattern} names nothing that is there")).collect()
 }
 
 /// Files that judging commands go by, that are not there, and that the mission has nobody make, each with the number of the task.
@@ -113,9 +95,7 @@ pub fn files_nobody_makes(plan: &Plan) -> Vec<(usize, String)> {
     let is_named = |path: &Path| {
         plan.selected_ids().any(|id| {
             let inner = path.strip_prefix(plan.shared_workspace_of(id)).ok();
-            inner
-                .and_then(Path::to_str)
-                .is_some_and(|path| plan.task(id).names(path))
+            inner.and_then(Path::to_str).is_some_and(|path| plan.task(id).names(path))
         })
     };
     let mut found = Vec::new();
@@ -140,9 +120,7 @@ pub fn files_nobody_makes(plan: &Plan) -> Vec<(usize, String)> {
 /// looked into. Blocks.
 pub fn idle_tests(plan: &Plan, never: &Path) -> BTreeSet<String> {
     let usual = Settings::default().tests();
-    let asked = plan
-        .selected_ids()
-        .filter(|id| tests_changed::is_wanted(plan, *id));
+    let asked = plan.selected_ids().filter(|id| tests_changed::is_wanted(plan, *id));
     let written: BTreeSet<&[Box<str>]> = asked.map(|id| tests_changed::globs(plan, id)).collect();
     let written = written.into_iter().filter(|globs| **globs != *usual);
     let idle = written.flat_map(|globs| {

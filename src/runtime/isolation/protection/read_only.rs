@@ -72,14 +72,8 @@ impl Protection {
             REFUSED.split('|').any(|word| line.contains(word))
         };
         let between = |c: char| c.is_whitespace() || "'\"`\\:,;()[]{}=".contains(c);
-        let words = printed
-            .lines()
-            .filter(is_refusal)
-            .flat_map(|line| line.split(between));
-        let words: BTreeSet<&Path> = words
-            .map(Path::new)
-            .filter(|word| word.file_name().is_some())
-            .collect();
+        let words = printed.lines().filter(is_refusal).flat_map(|line| line.split(between));
+        let words: BTreeSet<&Path> = words.map(Path::new).filter(|word| word.file_name().is_some()).collect();
         if words.is_empty() {
             return Vec::new();
         }
@@ -121,9 +115,7 @@ impl Protection {
                         not_held.look_at(path, mark);
                     }
                 }
-                Err(_) => not_held
-                    .unknown
-                    .extend(group.scopes.iter().map(|scope| scope.root.clone())),
+                Err(_) => not_held.unknown.extend(group.scopes.iter().map(|scope| scope.root.clone())),
             }
         }
         let mut paths: Vec<PathBuf> = Vec::new();
@@ -131,11 +123,7 @@ impl Protection {
             if paths.last().is_some_and(|above| path.starts_with(above)) {
                 continue;
             }
-            if paths.len() < most {
-                paths.push(path)
-            } else {
-                not_held.too_many.push(path)
-            }
+            if paths.len() < most { paths.push(path) } else { not_held.too_many.push(path) }
         }
         let paths: BTreeSet<PathBuf> = paths.into_iter().collect();
         not_held.links.retain(|link| {
@@ -151,9 +139,8 @@ impl Protection {
 fn whole_folders(groups: &[&Group], free: &BTreeSet<PathBuf>, not_held: &mut NotHeld) -> BTreeSet<PathBuf> {
     let mut found = BTreeSet::new();
     // Of a place where nothing is yet, nothing is said unless the mission names it.
-    let scopes = groups
-        .iter()
-        .flat_map(|group| group.scopes.iter().map(|scope| (scope, group.files.is_empty())));
+    let scopes =
+        groups.iter().flat_map(|group| group.scopes.iter().map(|scope| (scope, group.files.is_empty())));
     for (scope, is_declared) in scopes {
         for (path, is_literal) in scope.patterns.iter().map(|pattern| named_by(scope, pattern)) {
             match fs::canonicalize(&path) {
@@ -201,18 +188,9 @@ impl NotHeld {
                 self.too_many,
                 format!("no more than {most} paths are mounted; protect whole folders (`tests/**`)"),
             ),
-            (
-                self.links,
-                "a link can be replaced; only what it leads to is mounted".to_owned(),
-            ),
-            (
-                self.missing,
-                "nothing is found there that could be mounted".to_owned(),
-            ),
-            (
-                self.linked,
-                "the file has further names (hard links), by which it can be written".to_owned(),
-            ),
+            (self.links, "a link can be replaced; only what it leads to is mounted".to_owned()),
+            (self.missing, "nothing is found there that could be mounted".to_owned()),
+            (self.linked, "the file has further names (hard links), by which it can be written".to_owned()),
             (self.unknown, "it cannot be looked at".to_owned()),
         ];
         let told = reasons.into_iter().filter(|(paths, _)| !paths.is_empty());

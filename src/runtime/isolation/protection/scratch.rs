@@ -51,12 +51,7 @@ impl Scratch {
         let named = |folder: &PathBuf, name: &Option<String>| match name {
             Some(name) => vec![folder.join(name)],
             // What cannot be listed here is listed by no command.
-            None => fs::read_dir(folder)
-                .into_iter()
-                .flatten()
-                .flatten()
-                .map(|entry| entry.path())
-                .collect(),
+            None => fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect(),
         };
         let folders = self.folders.iter();
         let all = folders.flat_map(|folder| self.names.iter().flat_map(move |name| named(folder, name)));
@@ -163,27 +158,15 @@ impl Protection {
         run: &RunFolder,
     ) -> Result<Scratch, WorkError> {
         let (root, task) = (canonical(root), owner.task());
-        let groups = task.map_or_else(
-            || (0..self.groups.len()).collect(),
-            |task| self.groups_of(plan, task),
-        );
+        let groups = task.map_or_else(|| (0..self.groups.len()).collect(), |task| self.groups_of(plan, task));
         let mut folders = BTreeSet::from([root.clone()]);
         for group in groups.into_iter().map(|index| &self.groups[index]) {
             let latest = group.held().latest.clone();
-            let inner = latest
-                .marks
-                .keys()
-                .filter_map(|path| Path::new(path).strip_prefix(&group.root).ok());
-            folders.extend(
-                inner
-                    .flat_map(|inner| inner.ancestors().skip(1))
-                    .map(|inner| root.join(inner)),
-            );
+            let inner = latest.marks.keys().filter_map(|path| Path::new(path).strip_prefix(&group.root).ok());
+            folders.extend(inner.flat_map(|inner| inner.ancestors().skip(1)).map(|inner| root.join(inner)));
         }
         let globs = globs(plan, task).iter();
-        let patterns: Vec<String> = globs
-            .map(|glob| glob.trim_end_matches("/**").to_owned())
-            .collect();
+        let patterns: Vec<String> = globs.map(|glob| glob.trim_end_matches("/**").to_owned()).collect();
         let name = |glob: &String| match glob.rsplit_once(GLOB) {
             Some((_, end)) => end.split_once('/').map(|(_, name)| name.to_owned()),
             None => Some(glob.clone()),
@@ -194,10 +177,7 @@ impl Protection {
         let mut scratch = Scratch {
             names: patterns.iter().map(name).collect(),
             never: self.never_scratch.clone(),
-            named: Guarded::of(&[Scope {
-                root: root.clone(),
-                patterns,
-            }])?,
+            named: Guarded::of(&[Scope { root: root.clone(), patterns }])?,
             root,
             folders,
             builds: BTreeMap::new(),
@@ -223,10 +203,7 @@ impl Protection {
     pub fn may_be_written(&self, plan: &Plan, task: TaskId) -> Guarded {
         let own = plan.task(task).checks_may_write.as_deref();
         let globs: &[Box<str>] = own.map_or(&plan.rules.settings.checks_may_write, |own| own);
-        let scope = |root: PathBuf| Scope {
-            root,
-            patterns: globs.iter().map(ToString::to_string).collect(),
-        };
+        let scope = |root: PathBuf| Scope { root, patterns: globs.iter().map(ToString::to_string).collect() };
         let roots = [self.root.clone(), plan.root_of(task), plan.workspace_of(task)];
         // The loader has read them.
         Guarded::of(&roots.map(scope)).unwrap_or_default()

@@ -81,10 +81,7 @@ fn meant(folders: &[PathBuf], path: PathBuf) -> Vec<PathBuf> {
         return vec![path];
     };
     let state = root.join(".polpo");
-    let scope = Scope {
-        root,
-        patterns: vec![pattern],
-    };
+    let scope = Scope { root, patterns: vec![pattern] };
     let found = look(&[scope], &state, 0).unwrap_or_default();
     found.into_keys().map(PathBuf::from).collect()
 }

@@ -321,10 +321,7 @@ impl Worktrees {
     pub fn left_out(&self, task: TaskId) -> Result<Vec<String>, WorkError> {
         let list = ["ls-files", "-z", "--others", "--ignored", "--exclude-standard"];
         let ignored = self.within(task)?.run(list)?;
-        let (folder, ready) = (
-            self.folder(task),
-            changed_at(&self.ready_mark(&task.0.to_string())),
-        );
+        let (folder, ready) = (self.folder(task), changed_at(&self.ready_mark(&task.0.to_string())));
         let is_new = |path: &String| changed_at(&folder.join(path)) > ready;
         Ok(entries(&ignored).filter(is_new).take(MOST_NAMED).collect())
     }
@@ -348,10 +345,8 @@ impl Worktrees {
     /// # Errors
     /// Whatever the system says.
     pub fn remove_folder(&self, name: &str) -> Result<(), WorkError> {
-        for path in [
-            "", ".index", ".ready", ".merging", ".hidden", ".carried", ".refused",
-        ]
-        .map(|end| format!("{name}{end}"))
+        for path in ["", ".index", ".ready", ".merging", ".hidden", ".carried", ".refused"]
+            .map(|end| format!("{name}{end}"))
         {
             remove(&self.root.join(path))?;
         }
@@ -393,22 +388,12 @@ fn included(workspace: &Path) -> Result<Vec<PathBuf>, WorkError> {
     if !workspace.join(INCLUDED).is_file() {
         return Ok(Vec::new());
     }
-    let list = [
-        "ls-files",
-        "-z",
-        "--others",
-        "--ignored",
-        "--exclude-from",
-        INCLUDED,
-    ];
+    let list = ["ls-files", "-z", "--others", "--ignored", "--exclude-from", INCLUDED];
     let named = Git::new().trusting().at(workspace).run(list)?;
     if named.stdout.len() > LONGEST_LIST {
         return Err(refused(format!("{INCLUDED} names too much: narrow its patterns")));
     }
-    Ok(entries(&named)
-        .map(PathBuf::from)
-        .filter(|path| !path.starts_with(".polpo"))
-        .collect())
+    Ok(entries(&named).map(PathBuf::from).filter(|path| !path.starts_with(".polpo")).collect())
 }
 
 /// Excludes the files that are put into worktrees from outside, which are nobody's work: neither repository

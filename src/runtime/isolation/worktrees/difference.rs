@@ -57,12 +57,8 @@ impl CommittedWork {
     pub fn protected(&self, plan: &Plan, protection: &Protection, task: TaskId) -> Vec<String> {
         let root = plan.root_of(task);
         let is_protected = protection.guards(plan, task);
-        let held = self
-            .changed
-            .iter()
-            .filter(|changed| is_protected(&root.join(&changed.path)));
-        held.map(|changed| format!("{} {}", changed.path, changed.what))
-            .collect()
+        let held = self.changed.iter().filter(|changed| is_protected(&root.join(&changed.path)));
+        held.map(|changed| format!("{} {}", changed.path, changed.what)).collect()
     }
 }
 

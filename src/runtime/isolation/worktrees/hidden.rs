@@ -50,10 +50,7 @@ impl Worktrees {
         }
         let listed = self.git().line(["ls-tree", "--full-tree", START, "--", path])?;
         let mut words = listed.split([' ', '\t']);
-        Ok(words
-            .next()
-            .map(str::to_owned)
-            .zip(words.nth(1).map(str::to_owned)))
+        Ok(words.next().map(str::to_owned).zip(words.nth(1).map(str::to_owned)))
     }
 
     /// Git with an index of its own for a folder, which has a tree but for the hidden files.
@@ -119,10 +116,7 @@ impl Worktrees {
         let packs = repository.join("objects/pack");
         make(&packs)?;
         let git = Git::new().in_repository(repository).reads(self.repository());
-        let git = git.env(
-            "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-            self.repository().join("objects"),
-        );
+        let git = git.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", self.repository().join("objects"));
         let pack = git.args(["pack-objects", "-q", "--revs"]).reading(&list);
         pack.run([packs.join("pack")])?;
         remove(&list)
@@ -147,10 +141,7 @@ impl Worktrees {
         let gone = Gone(folder.clone());
         copy(root, &folder, &|_| false)?;
         if let Some(hidden) = &self.hidden {
-            hidden
-                .inner
-                .iter()
-                .try_for_each(|path| self.place(hidden, &folder, path))?;
+            hidden.inner.iter().try_for_each(|path| self.place(hidden, &folder, path))?;
         }
         Ok((folder, gone))
     }
@@ -158,11 +149,7 @@ impl Worktrees {
     /// Puts a hidden file where it belongs in a folder, instead of all that lies in its way.
     fn place(&self, hidden: &HiddenFiles, folder: &Path, inner: &str) -> Result<(), WorkError> {
         let path = folder.join(inner);
-        let mut above: Vec<&Path> = path
-            .ancestors()
-            .skip(1)
-            .take_while(|above| *above != folder)
-            .collect();
+        let mut above: Vec<&Path> = path.ancestors().skip(1).take_while(|above| *above != folder).collect();
         above.reverse();
         for above in above {
             if !is_folder(above) {

@@ -55,16 +55,8 @@ struct Between {
 impl Worktrees {
     /// The worktrees of looks at tests: in the workspace itself, or in worktrees.
     pub fn of_looks(&self, is_shared: bool) -> Self {
-        let bare = if is_shared {
-            self.root.join(WORKSPACE)
-        } else {
-            self.repository()
-        };
-        Self {
-            root: self.root.join(LOOKS),
-            bare,
-            ..self.clone()
-        }
+        let bare = if is_shared { self.root.join(WORKSPACE) } else { self.repository() };
+        Self { root: self.root.join(LOOKS), bare, ..self.clone() }
     }
 
     /// Where the folder of a look lies.
@@ -212,19 +204,8 @@ impl Worktrees {
 
     /// Copies what git ignores where the work lies.
     fn bring_ignored(&self, sides: &Sides, folder: &Path) -> Result<(), WorkError> {
-        let git = if sides.is_shared {
-            self.in_workspace(&sides.folder)
-        } else {
-            self.at(&sides.folder)?
-        };
-        let list = [
-            "ls-files",
-            "-z",
-            "--others",
-            "--ignored",
-            "--exclude-standard",
-            "--directory",
-        ];
+        let git = if sides.is_shared { self.in_workspace(&sides.folder) } else { self.at(&sides.folder)? };
+        let list = ["ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory"];
         let state = fs::canonicalize(self.state_folder())?;
         let is_left_out = |path: &Path| {
             path.ends_with(CACHE) || path.is_dir() && fs::canonicalize(path).is_ok_and(|path| path == state)

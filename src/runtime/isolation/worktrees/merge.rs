@@ -67,21 +67,10 @@ impl Worktrees {
                 "{path} has conflict marks still: keep what both sides were for, and remove the marks"
             )));
         }
-        let is_same = if last == base {
-            difference.changed.is_empty()
-        } else {
-            self.tree_of(last)? == tree
-        };
-        let id = if is_same {
-            last.to_owned()
-        } else {
-            self.commit_tree(plan, task, &tree, &[last])?
-        };
+        let is_same = if last == base { difference.changed.is_empty() } else { self.tree_of(last)? == tree };
+        let id = if is_same { last.to_owned() } else { self.commit_tree(plan, task, &tree, &[last])? };
         self.set(&commit_ref(task), &id, None)?;
-        Ok(CommittedWork {
-            commit: difference.commit(&id, &base),
-            changed: difference.changed,
-        })
+        Ok(CommittedWork { commit: difference.commit(&id, &base), changed: difference.changed })
     }
 
     /// The files of a tree that have marks of ours.
@@ -100,9 +89,7 @@ impl Worktrees {
             return Ok(());
         };
         let mine = self.resolve(&format!("{last}^1"))?;
-        let written = self
-            .within(task)?
-            .run(["diff-index", "--name-only", "-z", last])?;
+        let written = self.within(task)?.run(["diff-index", "--name-only", "-z", last])?;
         // Git takes what attributes would have it store otherwise for changed, whoever has put it there.
         let folder = self.folder(task);
         let written = entries(&written).filter(|path| !is_aged(&folder.join(path)));
@@ -165,14 +152,12 @@ impl Worktrees {
             if placed.is_empty() {
                 self.merging(folder).run(["read-tree", &tree])?;
             }
-            self.merging(folder)
-                .run(["update-index", "--force-remove", "--", path])?;
+            self.merging(folder).run(["update-index", "--force-remove", "--", path])?;
             let mut words = entry.split(' ');
             let (mode, id) = (words.next().unwrap_or_default(), words.nth(1).unwrap_or_default());
             if placed.insert(name) && !names.contains_key(name) {
                 let line = format!("{mode},{id},{name}");
-                self.merging(folder)
-                    .run(["update-index", "--add", "--cacheinfo", &line])?;
+                self.merging(folder).run(["update-index", "--add", "--cacheinfo", &line])?;
             }
         }
         if placed.is_empty() {
@@ -210,11 +195,7 @@ impl Worktrees {
                 how: "a folder was moved, and its files have more than one place to go to".to_owned(),
                 lies: false,
             });
-            return Ok(Together {
-                tree,
-                is_clean,
-                unmerged: moved.into_iter().collect(),
-            });
+            return Ok(Together { tree, is_clean, unmerged: moved.into_iter().collect() });
         }
         let list = git().run(["ls-tree", "-r", "-t", "-z", "--full-tree", &tree])?;
         let list = String::from_utf8_lossy(&list.stdout).into_owned();
@@ -241,11 +222,7 @@ impl Worktrees {
                 lies: entry.is_some() || placed.contains(path),
             }
         });
-        Ok(Together {
-            unmerged: unmerged.collect(),
-            tree,
-            is_clean,
-        })
+        Ok(Together { unmerged: unmerged.collect(), tree, is_clean })
     }
 
     /// Has git follow all that lies in the folder of a task, but for what it ignores.
@@ -267,11 +244,7 @@ impl Worktrees {
     /// work, whatever the tree says of what git follows.
     fn forget_brought(&self, plan: &Plan, task: TaskId) -> Result<(), WorkError> {
         let worktrees = &plan.rules.worktrees;
-        let brought = worktrees
-            .copy
-            .iter()
-            .chain(&worktrees.link)
-            .map(ToString::to_string);
+        let brought = worktrees.copy.iter().chain(&worktrees.link).map(ToString::to_string);
         let state = self.inner_state_folder(&plan.rules.workspace)?;
         let brought = brought.chain(state.map(|state| state.to_string_lossy().into_owned()));
         // What does not lie there git does not follow now.
@@ -286,14 +259,7 @@ impl Worktrees {
         if followed.stdout.is_empty() {
             return Ok(());
         }
-        let before = [
-            "ls-tree",
-            "-r",
-            "-z",
-            "--full-tree",
-            "--name-only",
-            &base_ref(task),
-        ];
+        let before = ["ls-tree", "-r", "-z", "--full-tree", "--name-only", &base_ref(task)];
         let before = self.git().run(before)?;
         let before: BTreeSet<String> = entries(&before).collect();
         let new = entries(&followed).filter(|path| !before.contains(path));
@@ -308,15 +274,7 @@ impl Worktrees {
 
     /// The difference between two trees, in which nothing is another repository or leads out of this one.
     fn difference(&self, base: &str, tree: &str) -> Result<Difference, NotCommitted> {
-        let arguments = [
-            "diff-tree",
-            "-r",
-            "--raw",
-            "--numstat",
-            "--no-renames",
-            "--no-abbrev",
-            "-z",
-        ];
+        let arguments = ["diff-tree", "-r", "--raw", "--numstat", "--no-renames", "--no-abbrev", "-z"];
         let said = self.git().args(arguments).run([base, tree])?;
         let said = String::from_utf8_lossy(&said.stdout);
         let mut found = Difference::default();
@@ -346,22 +304,12 @@ impl Worktrees {
             if path.contains(char::REPLACEMENT_CHARACTER) && what != GONE {
                 return Err(NotCommitted::Work(not_utf8(path)));
             }
-            found.changed.push(Changed {
-                path: path.to_owned(),
-                what,
-            });
+            found.changed.push(Changed { path: path.to_owned(), what });
         }
         let gone = found.changed.iter().filter(|changed| changed.what == GONE);
         let gone: BTreeSet<&str> = gone.map(|changed| changed.path.as_str()).collect();
         if !gone.is_empty() {
-            let written = [
-                "diff-tree",
-                "-r",
-                "--name-only",
-                "--no-renames",
-                "-z",
-                "--diff-filter=d",
-            ];
+            let written = ["diff-tree", "-r", "--name-only", "--no-renames", "-z", "--diff-filter=d"];
             let written = self.git().args(written).run([START, base])?;
             let lost = entries(&written).filter(|path| gone.contains(path.as_str()));
             found.removed = lost.take(MOST_NAMED).collect();
@@ -373,11 +321,7 @@ impl Worktrees {
     fn stays_within(&self, path: &str, blob: &str) -> Result<(), NotCommitted> {
         let target = self.git().run(["cat-file", "blob", blob])?.stdout;
         let target = String::from_utf8_lossy(&target);
-        if leads_out(path, &target) {
-            Err(NotCommitted::Work(link_out(path, &target)))
-        } else {
-            Ok(())
-        }
+        if leads_out(path, &target) { Err(NotCommitted::Work(link_out(path, &target))) } else { Ok(()) }
     }
 
     /// Merges the work of a task, as it is on record, into what was accepted so far; or that into its folder, where the work does
@@ -426,10 +370,7 @@ impl Worktrees {
         self.set(MAIN, &id, Some(&tip))?;
         *accepted = Some(id.as_str().into());
         self.set(&commit_ref(task), &id, None)?;
-        Ok(Merged::Landed(Commit {
-            id: id.into(),
-            ..work.clone()
-        }))
+        Ok(Merged::Landed(Commit { id: id.into(), ..work.clone() }))
     }
 
     /// A file that the task was to make, that is there, and that git does not follow.
@@ -461,10 +402,7 @@ impl Worktrees {
         self.set(&commit_ref(task), &id, None)?;
         self.replace_files(task, &tree)?;
         let difference = match self.difference(tip, &tree) {
-            Ok(difference) => Difference {
-                left_out: work.left_out.clone(),
-                ..difference
-            },
+            Ok(difference) => Difference { left_out: work.left_out.clone(), ..difference },
             Err(NotCommitted::Work(why)) => return Ok(Merged::Refused(why)),
             Err(NotCommitted::Git(why)) => return Err(why),
         };
@@ -529,12 +467,8 @@ impl Worktrees {
         let agent = plan.agent_name(work.agent);
         let message = format!("{}\n\nquorum-run: {}", work.title, self.run);
         let git = self.git().args(["commit-tree", tree, "-m", &message]);
-        let git = git
-            .env("GIT_AUTHOR_NAME", agent)
-            .env("GIT_AUTHOR_EMAIL", "agent@quorum.invalid");
-        let git = git
-            .env("GIT_COMMITTER_NAME", "quorum")
-            .env("GIT_COMMITTER_EMAIL", "quorum@quorum.invalid");
+        let git = git.env("GIT_AUTHOR_NAME", agent).env("GIT_AUTHOR_EMAIL", "agent@quorum.invalid");
+        let git = git.env("GIT_COMMITTER_NAME", "quorum").env("GIT_COMMITTER_EMAIL", "quorum@quorum.invalid");
         git.line(parents.iter().flat_map(|parent| ["-p", parent]))
     }
 }
@@ -590,7 +524,5 @@ pub fn link_out(path: &str, target: &str) -> String {
 
 /// A path without `.`, as git names it.
 fn plain(path: &Path) -> PathBuf {
-    path.components()
-        .filter(|part| *part != Component::CurDir)
-        .collect()
+    path.components().filter(|part| *part != Component::CurDir).collect()
 }

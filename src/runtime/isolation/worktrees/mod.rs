@@ -104,10 +104,7 @@ pub fn begin_worktrees(run: &RunFolder, state: &mut State) -> Result<(), WorkErr
         return Ok(());
     }
     // A mission that was changed since the run began may be the first one with worktrees.
-    let nothing_is_committed = state
-        .plan
-        .every_task_id()
-        .all(|id| state.committed(id).commit.is_none());
+    let nothing_is_committed = state.plan.every_task_id().all(|id| state.committed(id).commit.is_none());
     if nothing_is_committed && worktrees.resolve(MAIN).is_err() {
         return worktrees.begin(&state.plan);
     }
@@ -117,14 +114,12 @@ pub fn begin_worktrees(run: &RunFolder, state: &mut State) -> Result<(), WorkErr
     }
     // What a session has merged and not recorded is merged once more.
     let accepted = worktrees.recorded();
-    accepted
-        .and_then(|accepted| worktrees.set(MAIN, &accepted, None))
-        .map_err(|why| {
-            refused(format!(
-                "the repository of the run's worktrees, {}, cannot be read: {why}",
-                worktrees.repository().display()
-            ))
-        })
+    accepted.and_then(|accepted| worktrees.set(MAIN, &accepted, None)).map_err(|why| {
+        refused(format!(
+            "the repository of the run's worktrees, {}, cannot be read: {why}",
+            worktrees.repository().display()
+        ))
+    })
 }
 
 /// Has the builds of checks and the folders of tasks removed whose work is part of what was accepted, as far as that can be
@@ -146,11 +141,7 @@ pub fn tidy_worktrees(run: &RunFolder, state: &State) {
 /// In the words of git.
 pub fn forget_work(run: &RunFolder) -> Result<Option<String>, WorkError> {
     let worktrees = Worktrees::at_rest(run);
-    let kept = if worktrees.repository().exists() {
-        worktrees.forget()?
-    } else {
-        None
-    };
+    let kept = if worktrees.repository().exists() { worktrees.forget()? } else { None };
     // Last: the exchange may be out of reach.
     #[cfg(any(feature = "temporal", test))]
     worktrees.forget_exchange(run.id())?;
@@ -190,10 +181,7 @@ pub fn note_stored(plan: &Plan, workspace: &Path, files: &mut [FileFact]) {
     };
     let is_asked = |file: &&mut FileFact| file.digest.is_some() && file.stored.is_none();
     let mut asked: Vec<&mut FileFact> = files.iter_mut().filter(is_asked).collect();
-    let inner = workspace
-        .strip_prefix(root)
-        .ok()
-        .and_then(|inner| inner.iter().next());
+    let inner = workspace.strip_prefix(root).ok().and_then(|inner| inner.iter().next());
     let Some(name) = inner.filter(|_| !asked.is_empty()) else {
         return;
     };
@@ -287,9 +275,7 @@ impl Worktrees {
         let begin = Instant::now();
         while lock.try_lock().is_err() {
             if begin.elapsed() >= LONGEST_GIT {
-                return Err(refused(
-                    "git of an earlier session still works on the worktrees of the run",
-                ));
+                return Err(refused("git of an earlier session still works on the worktrees of the run"));
             }
             std::thread::sleep(PAUSE);
         }
@@ -404,9 +390,7 @@ impl Worktrees {
     }
 
     fn resolve(&self, name: &str) -> Result<String, WorkError> {
-        self.git()
-            .resolve(name)?
-            .ok_or_else(|| refused(format!("there is no {name}")))
+        self.git().resolve(name)?.ok_or_else(|| refused(format!("there is no {name}")))
     }
 
     /// Where a reference of ours stands, if it is there: what its file says, unless git keeps it elsewhere.

@@ -33,16 +33,7 @@ const NAMES: [&[u8]; 12] = [
     "\u{e9}\u{65e5}".as_bytes(),
     b"n\xff",
 ];
-const FOLDERS: [&[u8]; 8] = [
-    b"",
-    b"",
-    b"sub",
-    b"s p/in",
-    b"o\"\n",
-    "\u{fc}".as_bytes(),
-    b"index",
-    b"p\xfe",
-];
+const FOLDERS: [&[u8]; 8] = [b"", b"", b"sub", b"s p/in", b"o\"\n", "\u{fc}".as_bytes(), b"index", b"p\xfe"];
 /// What the attributes go by.
 const ENDS: [&str; 9] = ["", "", "", ".u", ".m", ".b", ".t", ".i", ".w"];
 const ATTRIBUTES: [&str; 14] = [
@@ -61,9 +52,7 @@ const ATTRIBUTES: [&str; 14] = [
     "*.u !merge",
     "* whitespace=trailing-space",
 ];
-const LINES: [&str; 9] = [
-    "one", "two", "three", "", "  in", "}", "$Id$", "line\r", "=======x",
-];
+const LINES: [&str; 9] = ["one", "two", "three", "", "  in", "}", "$Id$", "line\r", "=======x"];
 const TARGETS: [&str; 4] = ["a", "b c", "sub/a", "nowhere"];
 
 fn pick<T: Copy>(random: &mut Random, all: &[T]) -> T {
@@ -88,9 +77,7 @@ fn thing(random: &mut Random) -> Thing {
     let bytes = match random.below(10) {
         0 => return Thing::Link(pick(random, &TARGETS)),
         1 => Vec::new(),
-        2 | 3 => (0..random.below(300))
-            .map(|_| random.below(256).try_into().unwrap())
-            .collect(),
+        2 | 3 => (0..random.below(300)).map(|_| random.below(256).try_into().unwrap()).collect(),
         _ => text(random),
     };
     let is_program = random.chance(20);
@@ -101,13 +88,7 @@ fn attributes(random: &mut Random) -> (PathBuf, Thing) {
     let folder = Path::new(OsStr::from_bytes(pick(random, &FOLDERS)));
     let lines = (0..=random.below(3)).map(|_| format!("{}\n", pick(random, &ATTRIBUTES)));
     let bytes = lines.collect::<String>().into_bytes();
-    (
-        folder.join(".gitattributes"),
-        Thing::File {
-            bytes,
-            is_program: false,
-        },
-    )
+    (folder.join(".gitattributes"), Thing::File { bytes, is_program: false })
 }
 
 /// Puts something at a path, in place of whatever kept it from lying there.
@@ -188,11 +169,7 @@ fn change(random: &mut Random, files: &mut Files) {
 
 fn move_folder(random: &mut Random, files: &mut Files, from: &Path) {
     let to = Path::new(OsStr::from_bytes(pick(random, &FOLDERS[2..7]))).join("moved");
-    let all: Vec<PathBuf> = files
-        .keys()
-        .filter(|path| path.starts_with(from))
-        .cloned()
-        .collect();
+    let all: Vec<PathBuf> = files.keys().filter(|path| path.starts_with(from)).cloned().collect();
     for path in all {
         let moved = files.remove(&path).unwrap();
         put(files, to.join(path.strip_prefix(from).unwrap()), moved);
@@ -206,10 +183,7 @@ fn edit(random: &mut Random, files: &mut Files, path: &Path) {
         return put(files, path.to_owned(), other);
     };
     let mut lines: Vec<Vec<u8>> = bytes.split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
-    let (at, new) = (
-        random.below(lines.len()),
-        pick(random, &LINES).as_bytes().to_vec(),
-    );
+    let (at, new) = (random.below(lines.len()), pick(random, &LINES).as_bytes().to_vec());
     match random.below(3) {
         0 => drop(lines.remove(at)),
         1 => lines.insert(at, new),
@@ -221,32 +195,19 @@ fn edit(random: &mut Random, files: &mut Files, path: &Path) {
 /// The same changes, but for those that name what is no text.
 pub fn as_text(before: &Files, after: Files) -> Files {
     let is_kept = |path: &PathBuf, thing: &Thing| path.to_str().is_some() || before.get(path) == Some(thing);
-    after
-        .into_iter()
-        .filter(|(path, thing)| is_kept(path, thing))
-        .collect()
+    after.into_iter().filter(|(path, thing)| is_kept(path, thing)).collect()
 }
 
 /// Has a folder that has the files before have those behind.
 pub fn write(folder: &Path, before: &Files, after: &Files) {
-    for (path, _) in before
-        .iter()
-        .filter(|(path, thing)| after.get(*path) != Some(thing))
-    {
+    for (path, _) in before.iter().filter(|(path, thing)| after.get(*path) != Some(thing)) {
         fs::remove_file(folder.join(path)).unwrap();
-        for above in path
-            .ancestors()
-            .skip(1)
-            .filter(|above| !above.as_os_str().is_empty())
-        {
+        for above in path.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty()) {
             // Something may lie there still.
             let _ = fs::remove_dir(folder.join(above));
         }
     }
-    for (path, thing) in after
-        .iter()
-        .filter(|(path, thing)| before.get(*path) != Some(thing))
-    {
+    for (path, thing) in after.iter().filter(|(path, thing)| before.get(*path) != Some(thing)) {
         let place = folder.join(path);
         fs::create_dir_all(place.parent().unwrap()).unwrap();
         match thing {

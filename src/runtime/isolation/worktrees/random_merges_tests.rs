@@ -77,21 +77,13 @@ impl Scene {
         for task in 0..2 * PAIRS {
             let _ = writeln!(yaml, "  - {{title: t{task}, assignTo: w}}");
         }
-        let options = RunOptions {
-            mission_folder: user.clone(),
-            ..options()
-        };
+        let options = RunOptions { mission_folder: user.clone(), ..options() };
         let mut plan = plan_of(&yaml, &options);
         let rules = &mut Arc::make_mut(&mut plan).rules;
         rules.worktrees.root = Some(place.path().join("run"));
         assert_eq!(rules.workspace, user);
         let files = random_files(random);
-        let mut scene = Self {
-            place,
-            plan,
-            files,
-            start: String::new(),
-        };
+        let mut scene = Self { place, plan, files, start: String::new() };
         scene.plain("user", &["init", "-q", "-b", "main"]);
         for (key, value, percent) in [
             ("core.autocrlf", "true", 15),
@@ -147,32 +139,17 @@ impl Scene {
     #[track_caller]
     fn plain(&self, folder: &str, arguments: &[&str]) -> String {
         let (code, printed) = self.try_plain(folder, &[], arguments);
-        assert_eq!(
-            code,
-            0,
-            "git {arguments:?}: {}",
-            String::from_utf8_lossy(&printed)
-        );
+        assert_eq!(code, 0, "git {arguments:?}: {}", String::from_utf8_lossy(&printed));
         String::from_utf8_lossy(&printed).trim_end().to_owned()
     }
 
     fn tree(&self, id: &str) -> Tree {
         // Each finds the objects of the other.
-        let listed = self
-            .worktrees()
-            .git()
-            .run(["ls-tree", "-r", "-z", "--full-tree", id])
-            .unwrap();
-        let lines = listed
-            .stdout
-            .split(|byte| *byte == 0)
-            .filter(|line| !line.is_empty());
+        let listed = self.worktrees().git().run(["ls-tree", "-r", "-z", "--full-tree", id]).unwrap();
+        let lines = listed.stdout.split(|byte| *byte == 0).filter(|line| !line.is_empty());
         let entry = |line: &[u8]| {
             let tab = line.iter().position(|byte| *byte == b'\t').unwrap();
-            (
-                line[tab + 1..].to_vec(),
-                String::from_utf8_lossy(&line[..tab]).into_owned(),
-            )
+            (line[tab + 1..].to_vec(), String::from_utf8_lossy(&line[..tab]).into_owned())
         };
         lines.map(entry).collect()
     }
@@ -196,11 +173,7 @@ impl Scene {
         worktrees.create(&self.plan, task, &fresh).unwrap();
         worktrees.is_ready(&task.0.to_string()).unwrap();
         let folder = worktrees.folder(task);
-        assert_eq!(
-            lying_in(&folder),
-            lying_in(&self.path("user")),
-            "what a task begins with"
-        );
+        assert_eq!(lying_in(&folder), lying_in(&self.path("user")), "what a task begins with");
         let index = self.path("plain.index");
         copy_with_time(&folder.with_extension("index"), &index);
         let done = changed(random, &self.files);
@@ -209,11 +182,8 @@ impl Scene {
         touch(&folder, &done);
         let commit = || worktrees.commit(&self.plan, task, &fresh);
         let is_named = |why: &NotCommitted| why.to_string().contains("is not UTF-8");
-        let variables = [
-            ("GIT_DIR", &*self.path("user/.git")),
-            ("GIT_WORK_TREE", &*folder),
-            ("GIT_INDEX_FILE", &*index),
-        ];
+        let variables =
+            [("GIT_DIR", &*self.path("user/.git")), ("GIT_WORK_TREE", &*folder), ("GIT_INDEX_FILE", &*index)];
         let plain = |arguments: &[&str]| {
             let (code, printed) = self.try_plain("run", &variables, arguments);
             assert_eq!(code, 0, "git {arguments:?}");
@@ -234,16 +204,9 @@ impl Scene {
         };
         plain(&["add", "-A", "."]);
         let tree = plain(&["write-tree"]);
-        assert_eq!(
-            worktrees.tree_of(&work.commit.id).unwrap(),
-            tree,
-            "what a task has done"
-        );
+        assert_eq!(worktrees.tree_of(&work.commit.id).unwrap(), tree, "what a task has done");
         let commit = plain(&["commit-tree", "-p", &self.start, "-m", "side", &tree]);
-        let known = Committed {
-            commit: Some(work.commit),
-            ..fresh
-        };
+        let known = Committed { commit: Some(work.commit), ..fresh };
         Some((known, commit))
     }
 
@@ -257,16 +220,11 @@ impl Scene {
         }
         let (_, listed) = self.try_plain("plain", &[], &["ls-files", "-u", "-z"]);
         let listed = String::from_utf8_lossy(&listed).into_owned();
-        let mut unmerged = Unmerged {
-            is_unknown: code == KILLED,
-            ..Unmerged::default()
-        };
+        let mut unmerged = Unmerged { is_unknown: code == KILLED, ..Unmerged::default() };
         for (entry, path) in listed.split('\0').filter_map(|line| line.split_once('\t')) {
             let path = unmerged::invented(path, ["HEAD", theirs]).unwrap_or(path);
             unmerged.names.insert(path.to_owned());
-            unmerged
-                .objects
-                .extend(entry.split(' ').nth(1).map(str::to_owned));
+            unmerged.objects.extend(entry.split(' ').nth(1).map(str::to_owned));
         }
         self.plain("plain", &["reset", "-q", "--hard"]);
         Err(unmerged)
@@ -349,10 +307,7 @@ impl Scene {
                 };
                 let name = String::from_utf8_lossy(path).into_owned();
                 if merged.get(path) != now && !unmerged.names.contains(&name) && !now.is_some_and(is_there) {
-                    panic!(
-                        "{name:?} is {:?}, and was {before:?} and became {now:?}",
-                        merged.get(path)
-                    );
+                    panic!("{name:?} is {:?}, and was {before:?} and became {now:?}", merged.get(path));
                 }
             }
         }
@@ -360,21 +315,10 @@ impl Scene {
 
     /// Where each file of a side lay before that lies elsewhere now.
     fn moved(&self, side: &str) -> BTreeMap<Vec<u8>, Vec<u8>> {
-        let list = [
-            "diff",
-            "-M",
-            "-z",
-            "--name-status",
-            "--diff-filter=R",
-            &self.start,
-            side,
-        ];
+        let list = ["diff", "-M", "-z", "--name-status", "--diff-filter=R", &self.start, side];
         let (_, listed) = self.try_plain("user", &[], &list);
         let words: Vec<Vec<u8>> = listed.split(|byte| *byte == 0).map(<[u8]>::to_vec).collect();
-        words
-            .chunks_exact(3)
-            .map(|words| (words[2].clone(), words[1].clone()))
-            .collect()
+        words.chunks_exact(3).map(|words| (words[2].clone(), words[1].clone())).collect()
     }
 
     /// What was accepted comes to the user's branch and checkout.
@@ -384,44 +328,23 @@ impl Scene {
         assert_eq!(delivered.why, None);
         assert_eq!(self.plain("user", &["rev-parse", "HEAD^{tree}"]), tree);
         // What the move has changed is as git writes it; the rest is as it was, whatever the attributes that hold now say of it.
-        let list = [
-            "diff-tree",
-            "-r",
-            "-z",
-            "--name-only",
-            "--no-renames",
-            &self.start,
-            "HEAD",
-        ];
+        let list = ["diff-tree", "-r", "-z", "--name-only", "--no-renames", &self.start, "HEAD"];
         let (_, listed) = self.try_plain("user", &[], &list);
-        let moved: BTreeSet<PathBuf> = listed
-            .split(|byte| *byte == 0)
-            .map(|path| std::ffi::OsStr::from_bytes(path).into())
-            .collect();
+        let moved: BTreeSet<PathBuf> =
+            listed.split(|byte| *byte == 0).map(|path| std::ffi::OsStr::from_bytes(path).into()).collect();
         self.plain("user", &["checkout-index", "-a", "--prefix=../written/"]);
         let written = self.path("written");
-        let mut expected = if written.exists() {
-            lying_in(&written)
-        } else {
-            BTreeMap::new()
-        };
+        let mut expected = if written.exists() { lying_in(&written) } else { BTreeMap::new() };
         expected.retain(|path, _| moved.contains(path));
         expected.extend(before.into_iter().filter(|(path, _)| !moved.contains(path)));
-        assert!(
-            lying_in(&self.path("user")) == expected,
-            "the checkout is not what was delivered"
-        );
+        assert!(lying_in(&self.path("user")) == expected, "the checkout is not what was delivered");
         let _ = std::fs::remove_dir_all(&written);
         self.plain("user", &["reset", "-q", "--hard", &self.start]);
     }
 
     /// What git could not merge is no work as long as nobody has written what lies there of it.
     fn stays_unresolved(&self, worktrees: &Worktrees, task: TaskId, commit: Commit, files: &[String]) {
-        let known = Committed {
-            commit: Some(commit),
-            merged: false,
-            conflicts: 1,
-        };
+        let known = Committed { commit: Some(commit), merged: false, conflicts: 1 };
         let folder = worktrees.folder(task);
         let lies = |file: &String| file != "." && std::fs::symlink_metadata(folder.join(file)).is_ok();
         if files.iter().any(lies) {

@@ -34,14 +34,8 @@ const DAY_ONE: i64 = 86_400;
 
 /// Gives a file an old time, whatever it is.
 pub fn age(path: &Path) -> io::Result<()> {
-    let day_one = Timespec {
-        tv_sec: DAY_ONE,
-        tv_nsec: 0,
-    };
-    let times = Timestamps {
-        last_access: day_one,
-        last_modification: day_one,
-    };
+    let day_one = Timespec { tv_sec: DAY_ONE, tv_nsec: 0 };
+    let times = Timestamps { last_access: day_one, last_modification: day_one };
     utimensat(CWD, path, &times, AtFlags::SYMLINK_NOFOLLOW).map_err(io::Error::from)
 }
 
@@ -60,12 +54,7 @@ pub fn invented<'p>(path: &'p str, sides: [&str; 2]) -> Option<&'p str> {
 
 /// How two sides differ that git does not merge, by the mode and the stage of each version.
 pub fn how(versions: &[(&str, &str)], is_folder: bool) -> &'static str {
-    let of = |stage| {
-        versions
-            .iter()
-            .find(|(_, other)| *other == stage)
-            .map(|(mode, _)| *mode)
-    };
+    let of = |stage| versions.iter().find(|(_, other)| *other == stage).map(|(mode, _)| *mode);
     match (of("1"), of("2"), of("3")) {
         _ if is_folder => "a file on one side, a folder on the other",
         (_, Some(LINK), Some(LINK)) => "a link to something else on each side",
@@ -130,16 +119,7 @@ mod tests {
         ] {
             assert!(is_git_name(name.as_bytes()), "{name}");
         }
-        for name in [
-            ".gitignore",
-            "git",
-            "git~2",
-            ".git-x",
-            "a.git",
-            "..git",
-            ". git",
-            "",
-        ] {
+        for name in [".gitignore", "git", "git~2", ".git-x", "a.git", "..git", ". git", ""] {
             assert!(!is_git_name(name.as_bytes()), "{name}");
         }
     }
@@ -159,12 +139,7 @@ mod tests {
         ] {
             assert!(leads_out(path, target), "{path} -> {target}");
         }
-        for (path, target) in [
-            ("a", "b"),
-            ("a/b", "../x"),
-            ("a/b/c", "../../x/y"),
-            ("a", "./b/c"),
-        ] {
+        for (path, target) in [("a", "b"), ("a/b", "../x"), ("a/b/c", "../../x/y"), ("a", "./b/c")] {
             assert!(!leads_out(path, target), "{path} -> {target}");
         }
     }

@@ -22,14 +22,8 @@ use super::{BOUNDS, EXCLUDED, MAIN, START, Worktrees};
 const MOST_COMPARED: usize = 500;
 
 /// Fetches what is named, and nothing else.
-pub const FETCH: [&str; 6] = [
-    "fetch",
-    "-q",
-    "--no-tags",
-    "--no-write-fetch-head",
-    "--no-auto-maintenance",
-    "--no-recurse-submodules",
-];
+pub const FETCH: [&str; 6] =
+    ["fetch", "-q", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules"];
 
 /// Paths that git has printed.
 fn names(printed: &Output) -> BTreeSet<String> {
@@ -49,41 +43,31 @@ impl User {
     /// The repository that a folder belongs to, if it belongs to one.
     pub fn at(folder: &Path, is_trusted: bool) -> Result<Self, WorkError> {
         let here = fs::canonicalize(folder)?;
-        Ok(Self {
-            wanted: Configuration::of(&here)?,
-            top: here,
-            is_trusted,
-        })
+        Ok(Self { wanted: Configuration::of(&here)?, top: here, is_trusted })
     }
 
     /// The repository whose top is the workspace. Where it is not trusted it must be this user's own.
     pub fn open(workspace: &Path, is_trusted: bool) -> Result<Self, WorkError> {
-        let version = Git::new().line(["--version"]).map_err(|why| {
-            refused(format!(
-                "isolation: worktree needs git, which cannot be run: {why}"
-            ))
-        })?;
+        let version = Git::new()
+            .line(["--version"])
+            .map_err(|why| refused(format!("isolation: worktree needs git, which cannot be run: {why}")))?;
         if !is_new_enough(&version) {
-            return Err(refused(format!(
-                "isolation: worktree needs git 2.38 or newer, this is {version}"
-            )));
+            return Err(refused(format!("isolation: worktree needs git 2.38 or newer, this is {version}")));
         }
         let user = Self::at(workspace, is_trusted)?;
         let top = user.git().output(["rev-parse", "--show-toplevel"])?;
         let place = workspace.display();
         if !top.status.success() {
             let said = failed(&top);
-            return Err(refused(
-                if String::from_utf8_lossy(&top.stderr).contains("not a git repository") {
-                    format!(
-                        "isolation: worktree needs a git repository, and {place} is none: `git init` makes one"
-                    )
-                } else {
-                    format!(
-                        "isolation: worktree needs a git repository, and {place} cannot be used as one: {said}"
-                    )
-                },
-            ));
+            return Err(refused(if String::from_utf8_lossy(&top.stderr).contains("not a git repository") {
+                format!(
+                    "isolation: worktree needs a git repository, and {place} is none: `git init` makes one"
+                )
+            } else {
+                format!(
+                    "isolation: worktree needs a git repository, and {place} cannot be used as one: {said}"
+                )
+            }));
         }
         let top = PathBuf::from(text(top));
         if fs::canonicalize(&top).ok().as_ref() != Some(&user.top) {
@@ -110,9 +94,7 @@ impl User {
     pub fn clean_head(&self) -> Result<String, WorkError> {
         let head = self.head()?;
         let begun = ["MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD"];
-        let places = ["rev-parse"]
-            .into_iter()
-            .chain(begun.iter().flat_map(|name| ["--git-path", name]));
+        let places = ["rev-parse"].into_iter().chain(begun.iter().flat_map(|name| ["--git-path", name]));
         let places = self.git().line(places)?;
         if let Some(place) = places.lines().find(|place| self.top.join(place).exists()) {
             return Err(refused(format!(
@@ -156,9 +138,7 @@ impl User {
     fn check_file(&self, line: &str) -> Result<(), WorkError> {
         let path = line.split('\t').nth(1).unwrap_or(line);
         if line.starts_with(GITLINK) {
-            return Err(refused(format!(
-                "isolation: worktree knows no submodules, and {path} is one"
-            )));
+            return Err(refused(format!("isolation: worktree knows no submodules, and {path} is one")));
         }
         if !line.starts_with(LINK) {
             return Ok(());
@@ -190,10 +170,7 @@ impl User {
         let is_file =
             |path: &Path| fs::symlink_metadata(self.top.join(path)).is_ok_and(|found| !found.is_dir());
         for path in new.iter().map(Path::new) {
-            let above = path
-                .ancestors()
-                .skip(1)
-                .filter(|above| !above.as_os_str().is_empty());
+            let above = path.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty());
             let mut above = above.filter(|above| !followed.contains(*above));
             if is_there(path) && !followed.contains(path) || above.any(is_file) {
                 return Ok(Some(path.display().to_string()));
@@ -208,14 +185,8 @@ impl User {
             return Ok(());
         }
         let refspec = format!("{to}:refs/heads/{branch}");
-        let forward = [
-            "fetch",
-            "-q",
-            "--no-write-fetch-head",
-            "--upload-pack=git-upload-pack",
-            ".",
-            &refspec,
-        ];
+        let forward =
+            ["fetch", "-q", "--no-write-fetch-head", "--upload-pack=git-upload-pack", ".", &refspec];
         let moved = self.git().fetching().done(forward);
         moved.map_err(|why| refused(format!("branch {branch} cannot be moved: {why}")))
     }
@@ -235,8 +206,7 @@ impl User {
     /// The user's settings for line ends, file modes and links, each with its key.
     pub fn line_ends(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let keys = ["core.autocrlf", "core.eol", "core.filemode", "core.symlinks"];
-        keys.into_iter()
-            .filter_map(|key| Some((key, self.wanted.value(key)?)))
+        keys.into_iter().filter_map(|key| Some((key, self.wanted.value(key)?)))
     }
 
     /// The keys by which programs are set that merge files.
@@ -244,40 +214,19 @@ impl User {
     /// # Errors
     /// In the words of git.
     pub fn merge_drivers(&self) -> Result<Vec<String>, WorkError> {
-        let list = [
-            "config",
-            "-z",
-            "--name-only",
-            "--get-regexp",
-            r"^merge\..*\.driver$",
-        ];
+        let list = ["config", "-z", "--name-only", "--get-regexp", r"^merge\..*\.driver$"];
         Ok(self.git().answer(list)?.iter().flat_map(entries).collect())
     }
 
     /// Moves what is checked out from one commit to another, but for its files.
     fn set_head(&self, from: &str, to: &str) -> Result<(), WorkError> {
-        let update = [
-            "update-ref",
-            "-m",
-            "merge: work that was accepted",
-            "HEAD",
-            to,
-            from,
-        ];
+        let update = ["update-ref", "-m", "merge: work that was accepted", "HEAD", to, from];
         self.git().done(update)
     }
 
     /// Files that differ between a commit and what lies there, of those that git follows.
     fn differing(&self, commit: &str) -> Result<BTreeSet<String>, WorkError> {
-        let diff = [
-            "diff",
-            "--name-only",
-            "-z",
-            "--no-renames",
-            "--no-ext-diff",
-            commit,
-            "--",
-        ];
+        let diff = ["diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", commit, "--"];
         // It writes down what it has found out of files, for which a full disk has no room.
         let without = || self.git().set("diff.autoRefreshIndex", "false").run(diff);
         Ok(names(&self.git().run(diff).or_else(|_| without())?))
@@ -320,14 +269,7 @@ impl User {
 
     /// Files that a commit has and another one has not.
     fn new_files(&self, from: &str, to: &str) -> Result<BTreeSet<String>, WorkError> {
-        let new = [
-            "diff-tree",
-            "-r",
-            "-z",
-            "--name-only",
-            "--no-renames",
-            "--diff-filter=A",
-        ];
+        let new = ["diff-tree", "-r", "-z", "--name-only", "--no-renames", "--diff-filter=A"];
         Ok(names(&self.git().args(new).run([from, to])?))
     }
 
@@ -344,22 +286,13 @@ impl User {
             changed.clear();
         }
         git().run(["read-tree", to])?;
-        let diff = [
-            "diff",
-            "--name-only",
-            "-z",
-            "--no-ext-diff",
-            "--no-textconv",
-            "--",
-        ];
+        let diff = ["diff", "--name-only", "-z", "--no-ext-diff", "--no-textconv", "--"];
         let differs = names(&git().args(diff).run(&changed)?);
         fs::remove_file(index)?;
         for path in differs {
             let lies = files::read_regular(&self.top.join(&path), files::LONGEST_FILE).ok();
             if lies != Some(self.written(to, &path)?) {
-                return Err(refused(format!(
-                    "{path} in your checkout is not what was checked and accepted"
-                )));
+                return Err(refused(format!("{path} in your checkout is not what was checked and accepted")));
             }
         }
         Ok(())
@@ -401,13 +334,8 @@ impl User {
 
 /// `git version 2.47.1` and the like.
 fn is_new_enough(version: &str) -> bool {
-    let number = version
-        .rsplit(' ')
-        .find(|word| word.starts_with(|c: char| c.is_ascii_digit()));
-    let mut parts = number
-        .unwrap_or_default()
-        .split('.')
-        .map(|part| part.parse().unwrap_or(0u32));
+    let number = version.rsplit(' ').find(|word| word.starts_with(|c: char| c.is_ascii_digit()));
+    let mut parts = number.unwrap_or_default().split('.').map(|part| part.parse().unwrap_or(0u32));
     (parts.next().unwrap_or(0), parts.next().unwrap_or(0)) >= (2, 38)
 }
 
@@ -415,16 +343,11 @@ impl Worktrees {
     /// Brings what was accepted into the user's repository, as a reference of its own, and moves the branch where that is
     /// wanted and can be done without touching anything of theirs. Blocks.
     pub fn deliver(&self, plan: &Plan, merge: bool) -> Delivery {
-        let into = if merge {
-            &plan.rules.worktrees.merge
-        } else {
-            &MergeInto::Never
-        };
-        self.try_to_deliver(&plan.rules.workspace, into)
-            .unwrap_or_else(|why| Delivery {
-                why: Some(format!("what was accepted is not in your repository: {why}")),
-                ..Delivery::default()
-            })
+        let into = if merge { &plan.rules.worktrees.merge } else { &MergeInto::Never };
+        self.try_to_deliver(&plan.rules.workspace, into).unwrap_or_else(|why| Delivery {
+            why: Some(format!("what was accepted is not in your repository: {why}")),
+            ..Delivery::default()
+        })
     }
 
     fn try_to_deliver(&self, workspace: &Path, merge: &MergeInto) -> Result<Delivery, WorkError> {
@@ -441,16 +364,10 @@ impl Worktrees {
         let moved = match merge {
             MergeInto::Never => Err(None),
             MergeInto::Branch(branch) => self.move_branch(&user, branch, &main).map_err(Some),
-            MergeInto::FastForward => self
-                .move_head(&user, (&start, before.as_deref()), &main)
-                .map_err(Some),
+            MergeInto::FastForward => self.move_head(&user, (&start, before.as_deref()), &main).map_err(Some),
         };
         let why = |why| format!("your branch does not have what was accepted: {why}");
-        Ok(Delivery {
-            commits,
-            waits: moved.is_err().then_some(name),
-            why: moved.err().flatten().map(why),
-        })
+        Ok(Delivery { commits, waits: moved.is_err().then_some(name), why: moved.err().flatten().map(why) })
     }
 
     /// The commits of the run, under references that are no branches.
@@ -458,11 +375,7 @@ impl Worktrees {
         self.set(MAIN, &self.recorded()?, None)?;
         let all = format!("+{MAIN}:refs/quorum/{}/main", self.run);
         let of_tasks = format!("+refs/quorum/task/*:refs/quorum/{}/task/*", self.run);
-        let ours = user
-            .objects()?
-            .with_file_name("refs")
-            .join("quorum")
-            .join(&self.run);
+        let ours = user.objects()?.with_file_name("refs").join("quorum").join(&self.run);
         self.unlock(&[ours.join("task"), ours])?;
         self.fetch_into(user.git(), &[all, of_tasks])
     }
@@ -498,9 +411,7 @@ impl Worktrees {
             return Err(refused("another branch is checked out than when the run began"));
         }
         if let Some(path) = user.in_the_way(&head, main)? {
-            return Err(refused(format!(
-                "{path} is there, and git does not follow it: it would be lost"
-            )));
+            return Err(refused(format!("{path} is there, and git does not follow it: it would be lost")));
         }
         // The reference first: whatever keeps it where it is keeps the files, too.
         replace(&self.moving(), &format!("{head} {main}"))?;
@@ -546,14 +457,9 @@ impl Worktrees {
         // Git that was killed in the middle of it has left these; what was locked before is somebody else's.
         self.remove_locks(user.locks_of_a_move(&said)?, fs::metadata(&mark)?.modified()?)?;
         let now = user.head()?;
-        if let Some((from, to)) = said
-            .split_once(' ')
-            .filter(|(from, to)| now == *from || now == *to)
-        {
+        if let Some((from, to)) = said.split_once(' ').filter(|(from, to)| now == *from || now == *to) {
             user.follow(from, to, &now).map_err(|why| {
-                refused(format!(
-                    "your checkout is on the way between two commits, and {why}"
-                ))
+                refused(format!("your checkout is on the way between two commits, and {why}"))
             })?;
         }
         Ok(fs::remove_file(&mark)?)
@@ -595,10 +501,7 @@ mod tests {
     #[test]
     fn a_look_into_a_repository_that_fails_has_not_seen_nothing() {
         let place = supervisor::files::no_links::scratch_folder().unwrap();
-        Git::new()
-            .at(place.path())
-            .run(["init", "-q", "--initial-branch=main"])
-            .unwrap();
+        Git::new().at(place.path()).run(["init", "-q", "--initial-branch=main"]).unwrap();
         let user = User::open(place.path(), true).unwrap();
         assert_eq!(user.branch().unwrap(), "refs/heads/main");
         assert!(user.merge_drivers().unwrap().is_empty() && user.excludes().is_ok());
@@ -619,13 +522,7 @@ mod tests {
 
     #[test]
     fn git_must_be_new_enough() {
-        for old in [
-            "git version 2.30.2",
-            "git version 2.37.9 (Apple Git-1)",
-            "git version 1.99",
-            "git",
-            "",
-        ] {
+        for old in ["git version 2.30.2", "git version 2.37.9 (Apple Git-1)", "git version 1.99", "git", ""] {
             assert!(!is_new_enough(old), "{old}");
         }
         for new in ["git version 2.38.0", "git version 2.47.3", "git version 3.0"] {

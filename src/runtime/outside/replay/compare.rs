@@ -57,17 +57,13 @@ pub fn answer_difference(recorded: &Answer, derived: &Answer) -> Option<&'static
 
 fn points_of(scores: &[DimensionScore]) -> Vec<(&str, Points)> {
     let scores = scores.iter();
-    scores
-        .map(|score| (score.dimension.as_ref(), score.points))
-        .collect()
+    scores.map(|score| (score.dimension.as_ref(), score.points)).collect()
 }
 
 /// The answer of an agent, for readers.
 pub fn said_by_answer(answer: &Answer) -> Value {
     match answer {
-        Answer::Scores {
-            scores: dimensions, ..
-        } => {
+        Answer::Scores { scores: dimensions, .. } => {
             let scores = dimensions
                 .iter()
                 .map(|score| json!({"dimension": score.dimension, "score": score.points.score_f64()}));
@@ -134,12 +130,7 @@ pub struct Ground {
 
 impl Ground {
     pub fn new(task: TaskId, attempt: u32, stage: Stage, name: Option<&str>) -> Self {
-        Self {
-            task,
-            attempt,
-            stage,
-            name: name.map(str::to_owned),
-        }
+        Self { task, attempt, stage, name: name.map(str::to_owned) }
     }
 
     /// The ground that an answer belongs to; `None` where no verdict rests on it.
@@ -168,11 +159,7 @@ impl DecisionKey {
     pub fn of(state: &State, event: &Event) -> Self {
         let task = |id: TaskId, stage, ground: Option<Ground>| Self {
             // What is recorded may be about a task that the rules do not add.
-            about: state
-                .plan
-                .tasks
-                .get(id.index())
-                .map_or_else(String::new, |task| task.title.to_string()),
+            about: state.plan.tasks.get(id.index()).map_or_else(String::new, |task| task.title.to_string()),
             task: state.known(id).map(|task| (id, task.attempt.number)),
             stage,
             is_beside: ground.is_none(),
@@ -206,12 +193,7 @@ impl DecisionKey {
 pub fn canonical(state: &State, event: &Event) -> Value {
     match event {
         Event::Task(_, TaskEvent::StageVerdict(report)) => of_report(report),
-        Event::Task(
-            _,
-            TaskEvent::Transition {
-                from, to, mode, flag, ..
-            },
-        ) => {
+        Event::Task(_, TaskEvent::Transition { from, to, mode, flag, .. }) => {
             json!({"from": from, "to": to, "mode": mode, "flag": flag})
         }
         Event::Task(_, TaskEvent::Probed { probes }) => json!({"probes": of_probes(probes)}),
@@ -223,18 +205,10 @@ pub fn canonical(state: &State, event: &Event) -> Value {
             "passed": result.passed,
             "avgScore": result.avg_score.map(|avg| avg.score_f64()),
         }),
-        Event::Run(RunEvent::ThresholdFailed {
-            avg_score: points,
-            threshold,
-        }) => {
+        Event::Run(RunEvent::ThresholdFailed { avg_score: points, threshold }) => {
             json!({"points": points.to_f64(), "bar": threshold.to_f64()})
         }
-        Event::Run(RunEvent::Finished {
-            outcome,
-            conditions,
-            allowed,
-            ..
-        }) => {
+        Event::Run(RunEvent::Finished { outcome, conditions, allowed, .. }) => {
             json!({
                 "outcome": outcome,
                 "exitCode": outcome.exit_code(),

@@ -36,20 +36,12 @@ impl AskEvidence {
             seen.any(|seen| (seen.size, seen.digest) == (shown.bytes, shown.digest))
         };
         if let Some(other) = inputs.files.iter().find(|shown| !is_seen(shown)) {
-            return Err(format!(
-                "the judge was shown another {} than is on record as seen",
-                other.path
-            )
-            .into());
+            return Err(
+                format!("the judge was shown another {} than is on record as seen", other.path).into()
+            );
         }
-        let shown = inputs
-            .checks
-            .iter()
-            .map(|check| (check.passed, check.output.clone()));
-        let seen = self
-            .checks
-            .iter()
-            .map(|check| (check.passed, Content::of(&check.message)));
+        let shown = inputs.checks.iter().map(|check| (check.passed, check.output.clone()));
+        let seen = self.checks.iter().map(|check| (check.passed, Content::of(&check.message)));
         if shown.eq(seen) {
             Ok(())
         } else {

@@ -16,16 +16,10 @@ const LARGEST_JUDGEMENT: u64 = 4 * 1024 * 1024;
 impl Rejudge<'_> {
     /// The report of an audit with what it saw, if that is as it was recorded.
     pub fn audited(&self, state: &State, report: &AuditReport) -> Result<Box<AuditReport>, WorkError> {
-        let file = report
-            .file
-            .as_ref()
-            .ok_or("nothing is on record of what it saw")?;
+        let file = report.file.as_ref().ok_or("nothing is on record of what it saw")?;
         let seen = self.stored(file, &SpoolName::AuditSeen(report.number), file.length)?;
         engine::evidence_of_members(&state.plan, &seen).map_err(|stranger| stranger.to_string())?;
-        Ok(Box::new(AuditReport {
-            seen: Some(Box::new(seen)),
-            ..report.clone()
-        }))
+        Ok(Box::new(AuditReport { seen: Some(Box::new(seen)), ..report.clone() }))
     }
 
     /// The judgement behind a verdict, if it is as it was recorded.

@@ -78,11 +78,9 @@ impl AskOrder {
         let home = carried::bring_home(context, &self.id.to_string(), ended, |_, _| Ok(()))?;
         Ok(home.map_err(|failure| match failure {
             CarriedFailure::Lost(why) => ask_failure(FailureClass::ProviderTransient, why),
-            CarriedFailure::Unbegun(class, why, retry_after) => AskFailure {
-                retry_after,
-                never_began: true,
-                ..ask_failure(class, why)
-            },
+            CarriedFailure::Unbegun(class, why, retry_after) => {
+                AskFailure { retry_after, never_began: true, ..ask_failure(class, why) }
+            }
             CarriedFailure::NotBrought(why) => failed_here(why),
         }))
     }
@@ -94,28 +92,16 @@ impl AskOrder {
             digest: Digest::of(asked.prompt.joined().as_bytes()),
         };
         let review = self.path(AskFile::Review);
-        let review = asked
-            .review
-            .map(|json| write_request(&review, &json))
-            .transpose()?;
+        let review = asked.review.map(|json| write_request(&review, &json)).transpose()?;
         let takes_schema = agent.by.as_ref().is_some_and(|by| !by.preset.schema.is_empty());
-        let schema = self
-            .schema()
-            .filter(|_| takes_schema)
-            .map(|schema| schema.to_string());
+        let schema = self.schema().filter(|_| takes_schema).map(|schema| schema.to_string());
         let schema = schema.map(|text| {
             let file = self.path(AskFile::Schema);
             write_request(&file, text.as_bytes()).map(|_| (text, file))
         });
         let files = (request, review, schema.transpose()?);
         let purpose = self.purpose.as_str();
-        let job = self.commands.job(CommandWork::Question(
-            self.id,
-            purpose,
-            agent,
-            files,
-            self.timeout(),
-        ))?;
+        let job = self.commands.job(CommandWork::Question(self.id, purpose, agent, files, self.timeout()))?;
         Ok((job, asked.judgement))
     }
 }

@@ -23,10 +23,8 @@ impl AskOrder {
         let (plan, id) = (&self.commands.plan, self.id.task);
         let rubric = self.rubric().ok_or("the task has no rubric any more")?;
         let material = Material::gather(self.case(), &self.judged)?;
-        let acceptance = AcceptanceCriteria {
-            criteria: &plan.task(id).acceptance,
-            cut: &self.task.course.probes,
-        };
+        let acceptance =
+            AcceptanceCriteria { criteria: &plan.task(id).acceptance, cut: &self.task.course.probes };
         self.hand_over(round, rubric, acceptance, &material)?;
         let work = material.work(plan, id);
         let asked = rubric::grades(&work, rubric, acceptance, self.strict.as_deref());
@@ -49,10 +47,7 @@ impl AskOrder {
             })
             .collect();
         let review = self.case().as_json(round, &asked, json!({"criteria": criteria}));
-        Ok(AskInput {
-            review: Some(review),
-            ..AskInput::of(asked.joined(), judgement)
-        })
+        Ok(AskInput { review: Some(review), ..AskInput::of(asked.joined(), judgement) })
     }
 
     pub fn rubric(&self) -> Option<&Rubric> {
@@ -70,12 +65,7 @@ impl AskOrder {
     ) -> Result<(), WorkError> {
         let author = |(id, state): &Judged| Author {
             task: self.commands.plan.title(*id).to_owned(),
-            agent: self
-                .commands
-                .plan
-                .agent(self.commands.plan.task(*id).agent)
-                .name
-                .to_string(),
+            agent: self.commands.plan.agent(self.commands.plan.task(*id).agent).name.to_string(),
             attempt: state.attempt.number,
             model: state.output.model.as_deref().map(str::to_owned),
         };

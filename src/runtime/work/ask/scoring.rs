@@ -37,11 +37,6 @@ impl AskOrder {
             "dimensions": dimensions,
         });
         let review = self.case().as_json(place.round, &asked, more);
-        Ok(AskInput {
-            prompt: asked,
-            judgement,
-            review: Some(review),
-            pictures: Vec::new(),
-        })
+        Ok(AskInput { prompt: asked, judgement, review: Some(review), pictures: Vec::new() })
     }
 }

@@ -72,10 +72,7 @@ pub struct ModelProgress {
 impl ModelProgress {
     /// Nothing yet, in a turn for which a person has allowed this call, if any.
     pub fn of(allowed: Option<Digest>) -> Self {
-        Self {
-            permission: Permission::of(allowed),
-            ..Self::default()
-        }
+        Self { permission: Permission::of(allowed), ..Self::default() }
     }
 }
 
@@ -102,10 +99,7 @@ impl ToolHost for ToolContext {
             return;
         }
         let mut done = self.done();
-        let text = self
-            .task
-            .secrets
-            .redact(done.result.as_ref().unwrap_or(&reply.text));
+        let text = self.task.secrets.redact(done.result.as_ref().unwrap_or(&reply.text));
         let said = middleware::LastWords::Message(&text);
         done.heard = middleware::after(&self.task.plan, self.turn.task, &Exit::default(), said);
     }
@@ -149,11 +143,7 @@ impl ToolHost for ToolContext {
 fn in_words(call: &ToolCall) -> String {
     let arguments = &call.arguments;
     let what = match (&arguments["argv"], &arguments["shell"], &arguments["path"]) {
-        (Value::Array(argv), ..) => argv
-            .iter()
-            .filter_map(Value::as_str)
-            .collect::<Vec<_>>()
-            .join(" "),
+        (Value::Array(argv), ..) => argv.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" "),
         (_, Value::String(text), _) | (_, _, Value::String(text)) => text.clone(),
         _ => String::new(),
     };
@@ -206,11 +196,7 @@ impl ToolContext {
     fn command_of(&self, call: &ToolCall) -> Result<run::ToolCommand, ToolError> {
         let chain = self.task.plan.middleware(self.turn.task);
         let wanted = run::command_of(call)?;
-        if chain.has(AgentMiddleware::SecurityInterceptor) {
-            wanted.unless_destructive()
-        } else {
-            Ok(wanted)
-        }
+        if chain.has(AgentMiddleware::SecurityInterceptor) { wanted.unless_destructive() } else { Ok(wanted) }
     }
 
     /// Why a call is not made that a person has to allow first. A yes is for one call.
@@ -301,11 +287,7 @@ impl ToolContext {
             Ok(job) => job,
             Err(why) => return ToolResult::refused(why),
         };
-        let end = self
-            .context
-            .commands
-            .run(CommandOwner::Tool(self.turn), job)
-            .await;
+        let end = self.context.commands.run(CommandOwner::Tool(self.turn), job).await;
         let output = self.task.file(&output);
         let read = tokio::task::spawn_blocking(move || read_ends(&output, SHOWN)).await;
         let read = read.map_err(std::io::Error::other).and_then(|read| read);
@@ -332,10 +314,9 @@ fn result_of(end: &CommandEnd, timeout: Millis, output: std::io::Result<TextExce
     let text = match (end.lost(), output) {
         (Some(why), _) => format!("[its output is lost: {why}]"),
         (None, Err(error)) => format!("[its output cannot be read: {error}]"),
-        (None, Ok(output)) if output.missing > 0 => format!(
-            "{}\n[… {} characters cut here …]\n{}",
-            output.head, output.missing, output.tail
-        ),
+        (None, Ok(output)) if output.missing > 0 => {
+            format!("{}\n[… {} characters cut here …]\n{}", output.head, output.missing, output.tail)
+        }
         (None, Ok(output)) => output.head,
     };
     let exit = &end.exit;

@@ -73,26 +73,14 @@ mod tests {
     use super::*;
 
     fn call(name: &str, arguments: Value) -> ToolCall {
-        ToolCall {
-            id: String::new(),
-            name: name.to_owned(),
-            arguments,
-        }
+        ToolCall { id: String::new(), name: name.to_owned(), arguments }
     }
 
     #[test]
     fn a_yes_is_for_one_call_and_one_call_is_asked_about() {
-        let (one, other) = (
-            call("run", json!({"argv": ["a b"]})),
-            call("run", json!({"argv": ["a", "b"]})),
-        );
+        let (one, other) = (call("run", json!({"argv": ["a b"]})), call("run", json!({"argv": ["a", "b"]})));
         let mut first = Permission::default();
-        assert!(
-            first
-                .use_for(&one, false)
-                .unwrap_err()
-                .contains("is asked when your turn has ended")
-        );
+        assert!(first.use_for(&one, false).unwrap_err().contains("is asked when your turn has ended"));
         assert!(first.use_for(&other, false).unwrap_err().contains("earlier call"));
         let (words, digest) = first.wish().unwrap();
         assert_eq!(words, r#"run ["a b"], whatever the files hold that it uses"#);
@@ -109,12 +97,7 @@ mod tests {
         let long = call("run", json!({"shell": "x".repeat(LONGEST)}));
         assert!(permission.use_for(&long, false).unwrap_err().contains("too long"));
         let short = call("write", json!({"path": "a", "content": "b"}));
-        assert!(
-            permission
-                .use_for(&short, true)
-                .unwrap_err()
-                .contains("question comes first")
-        );
+        assert!(permission.use_for(&short, true).unwrap_err().contains("question comes first"));
         assert!(permission.wish().is_none());
         assert!(permission.use_for(&short, false).is_err());
         assert_eq!(permission.wish().unwrap().0, r#"write "a", whatever it holds"#);

@@ -61,22 +61,15 @@ impl Judging {
 
     fn apply_ask(&mut self, id: AskId, event: &AskEvent, asks: &[Ask]) {
         match event {
-            AskEvent::Requested {
-                purpose,
-                agent,
-                strict,
-                ..
-            } => self.seat_asked(*purpose, *agent, strict.is_some() || id.attempt_try > 1),
+            AskEvent::Requested { purpose, agent, strict, .. } => {
+                self.seat_asked(*purpose, *agent, strict.is_some() || id.attempt_try > 1)
+            }
             AskEvent::Replied(said) => {
                 self.seat_replied(said, asks.iter().find(|open| open.id == id));
             }
-            AskEvent::Failed {
-                purpose,
-                gave_up,
-                class,
-                message,
-                ..
-            } => self.seat_failed(*purpose, gave_up.then_some(*class), message),
+            AskEvent::Failed { purpose, gave_up, class, message, .. } => {
+                self.seat_failed(*purpose, gave_up.then_some(*class), message)
+            }
             AskEvent::HandedOver { .. } => {}
         }
     }
@@ -156,8 +149,7 @@ impl Judging {
                 merge.peers.insert((peer, check), Some(result.clone()));
             }
             (Job::Stage(..), JobEnd::Seen { files, .. }) => {
-                self.files
-                    .retain(|old| files.iter().all(|file| file.path != old.path));
+                self.files.retain(|old| files.iter().all(|file| file.path != old.path));
                 self.files.extend_from_slice(files);
             }
             (Job::Finish(_), JobEnd::Checked(result)) => {
@@ -190,12 +182,7 @@ impl Judging {
         // stage before, which was passed over meanwhile, comes too late: it is made anew.
         self.stale |= (seat.is_none() && round > 0) || self.scanning;
         self.scanning = false;
-        self.stage = Some(OpenStage {
-            key,
-            round,
-            open: true,
-            seat,
-        });
+        self.stage = Some(OpenStage { key, round, open: true, seat });
     }
 
     /// Asks a judge. One that is asked for the same again keeps its seat, and its first reply.

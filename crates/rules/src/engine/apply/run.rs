@@ -62,9 +62,7 @@ pub fn change(state: &mut State, event: &RunEvent) {
         RunEvent::CommandTaken { id, result, .. } => {
             state.commands.insert(id.clone(), *result);
         }
-        RunEvent::ThresholdFailed {
-            avg_score: points, ..
-        } => state.session.threshold_failed = Some(*points),
+        RunEvent::ThresholdFailed { avg_score: points, .. } => state.session.threshold_failed = Some(*points),
 
         // Whatever the last session ended with: the records behind the cut may have changed it. A session must say anew.
         RunEvent::Salvaged(_) => {
@@ -75,9 +73,7 @@ pub fn change(state: &mut State, event: &RunEvent) {
         RunEvent::WorkRequested(RunWork::Audit { number }) => audit_requested(state, *number),
         RunEvent::WorkRequested(RunWork::Delivery { merge }) => state.delivery_requested(*merge),
         RunEvent::WorkDelivered(delivery) => state.deliver(Some(delivery)),
-        RunEvent::AuditFinished {
-            checked, files, rest, ..
-        } => audited(state, checked, files, *rest),
+        RunEvent::AuditFinished { checked, files, rest, .. } => audited(state, checked, files, *rest),
         RunEvent::ProtectionNoted(files) => state.protected = Some(files.clone()),
     }
 }

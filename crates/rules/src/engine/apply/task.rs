@@ -35,13 +35,7 @@ impl TaskState {
 
     fn apply_standing(&mut self, event: &TaskEvent) {
         match event {
-            TaskEvent::Transition {
-                to,
-                phase,
-                mode,
-                flag,
-                ..
-            } => self.enter(*to, *phase, (*mode, *flag)),
+            TaskEvent::Transition { to, phase, mode, flag, .. } => self.enter(*to, *phase, (*mode, *flag)),
             TaskEvent::AttemptPlanned { attempt, kind } => self.plan_attempt(*attempt, *kind),
             TaskEvent::Deferred { until } => self.defer(until.clone()),
             TaskEvent::FilesChanged { paths, files } => self.files_changed(paths, files),
@@ -50,17 +44,11 @@ impl TaskState {
                 self.reopen(reason, files);
             }
             TaskEvent::MergeBegun { mark } => self.attempt.leave(*mark),
-            TaskEvent::Nudged {
-                compilation,
-                others,
-                missing,
-            } => self.attempt.nudge(*compilation, *others, missing),
+            TaskEvent::Nudged { compilation, others, missing } => {
+                self.attempt.nudge(*compilation, *others, missing)
+            }
             TaskEvent::StageVerdict(report) => self.take_verdict(report),
-            TaskEvent::DependencyFailed {
-                dependency,
-                step,
-                note,
-            } => match step {
+            TaskEvent::DependencyFailed { dependency, step, note } => match step {
                 DependencyStep::Detected => self.remedies.get_or_insert_default().detected(*dependency),
                 DependencyStep::Resolved(way) => {
                     let remedies = self.remedies.get_or_insert_default();
@@ -107,9 +95,9 @@ impl TaskState {
                     *hold = Hold::opened(event);
                 }
             }
-            HoldEvent::Closed {
-                number, resolution, ..
-            } => self.resolve(*number, *resolution == Resolution::Approved),
+            HoldEvent::Closed { number, resolution, .. } => {
+                self.resolve(*number, *resolution == Resolution::Approved)
+            }
             HoldEvent::Undecided { approver, again, .. } => {
                 if let Some(Some(waiting)) = self.lifecycle.hold_mut() {
                     waiting.asking = None;
@@ -142,11 +130,8 @@ impl TaskState {
 
     /// Begins a second attempt, or a second judging, of accepted work that did not stand.
     pub fn reopen(&mut self, why: &str, files: &[FileFact]) {
-        self.reopened = Some(Box::new(Reopened {
-            why: why.into(),
-            files: files.to_vec(),
-            ..Reopened::default()
-        }));
+        self.reopened =
+            Some(Box::new(Reopened { why: why.into(), files: files.to_vec(), ..Reopened::default() }));
     }
 
     /// Something that the task needs was withdrawn, or it is another one in a changed mission. Where the task has not begun, what was
@@ -255,11 +240,7 @@ impl TaskState {
 
     /// Begins an attempt and counts it against the allowances (section 4).
     pub(crate) fn plan_attempt(&mut self, number: u32, kind: AttemptKind) {
-        self.attempt = Attempt {
-            number,
-            kind,
-            ..Attempt::default()
-        };
+        self.attempt = Attempt { number, kind, ..Attempt::default() };
         if let Some(dialog) = &mut self.dialog {
             dialog.forget_calls();
         }
@@ -380,10 +361,7 @@ impl Streak {
         let class = report.failure.filter(|_| report.stage == Stage::Outcome);
         let next = |goes_on: bool, row: u32| if goes_on { row + 1 } else { 0 };
         self.provider = next(class.is_some_and(FailureClass::is_of_provider), self.provider);
-        self.instant = next(
-            class == Some(FailureClass::Unknown) && self.was_quick,
-            self.instant,
-        );
+        self.instant = next(class == Some(FailureClass::Unknown) && self.was_quick, self.instant);
         self.too_long |= class == Some(FailureClass::ContextTooLong);
     }
 }

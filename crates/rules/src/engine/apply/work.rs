@@ -32,23 +32,14 @@ impl TaskState {
                 self.course.first.iter_mut().for_each(|first| first.turns += 1);
             }
             TurnEvent::FilesNoted { file, shared } => {
-                let noted = FileSnapshot {
-                    turn,
-                    file: file.clone(),
-                    starts: 0,
-                    shared: *shared,
-                };
+                let noted = FileSnapshot { turn, file: file.clone(), starts: 0, shared: *shared };
                 self.course.first.get_or_insert_with(|| {
                     let noted = noted.clone();
                     Box::new(FirstNoted { noted, turns: 0 })
                 });
                 self.course.evidence.noted = Some(Box::new(noted));
             }
-            TurnEvent::RequestFailed {
-                not_before,
-                never_began,
-                ..
-            } => match &mut self.work.turn {
+            TurnEvent::RequestFailed { not_before, never_began, .. } => match &mut self.work.turn {
                 Some(running) if *never_began => running.fail_to_start(*not_before),
                 Some(running) => running.fail(Some(*not_before)),
                 None => {}
@@ -111,32 +102,22 @@ impl TaskState {
             }
             WorkEvent::Requested(Job::Approver { approver, .. }) => self.ask_approver(*approver),
             WorkEvent::Requested(Job::Look(look)) => self.attempt.looks.open = Some(*look),
-            WorkEvent::Ended {
-                job: Job::Look(look),
-                end: JobEnd::Looked(looked),
-            } => {
+            WorkEvent::Ended { job: Job::Look(look), end: JobEnd::Looked(looked) } => {
                 self.attempt.looks.open = None;
                 self.attempt.looks.made.push((*look, Looked::clone(looked)));
             }
             WorkEvent::Requested(Job::Baseline) => self.course.baseline.get_or_insert_default().open = true,
-            WorkEvent::Ended {
-                end: JobEnd::Baseline { on, checks },
-                ..
-            } => {
+            WorkEvent::Ended { end: JobEnd::Baseline { on, checks }, .. } => {
                 self.course.baseline = Some(Box::new(Baseline {
                     open: false,
                     on: on.clone(),
                     checks: checks.as_slice().into(),
                 }));
             }
-            WorkEvent::Ended {
-                job: Job::Artifacts(dependency),
-                ..
-            } => self.remedies.get_or_insert_default().scanned(*dependency),
-            WorkEvent::Ended {
-                end: JobEnd::Merged(merged),
-                ..
-            } => match merged {
+            WorkEvent::Ended { job: Job::Artifacts(dependency), .. } => {
+                self.remedies.get_or_insert_default().scanned(*dependency)
+            }
+            WorkEvent::Ended { end: JobEnd::Merged(merged), .. } => match merged {
                 Merged::Landed(commit) => self.course.take_commit(commit, true),
                 Merged::Candidate(commit) | Merged::Conflict { commit, .. } => {
                     self.course.take_commit(commit, false);
@@ -156,12 +137,7 @@ impl TaskState {
 
     pub fn apply_ask(&mut self, id: AskId, event: &AskEvent) {
         match event {
-            AskEvent::Requested {
-                purpose,
-                agent,
-                strict,
-                not_before,
-            } => {
+            AskEvent::Requested { purpose, agent, strict, not_before } => {
                 self.ask(id, *purpose, *agent, strict.as_ref(), *not_before);
                 match purpose {
                     Purpose::Score(place) => {
@@ -183,13 +159,7 @@ impl TaskState {
                 };
                 self.no_way_yet(said.purpose, why);
             }
-            AskEvent::Failed {
-                purpose,
-                message,
-                gave_up,
-                until,
-                ..
-            } => {
+            AskEvent::Failed { purpose, message, gave_up, until, .. } => {
                 self.course.streak.windows += u32::from(until.is_some());
                 if *gave_up {
                     self.end_ask(id);
@@ -233,11 +203,7 @@ impl TaskState {
             id,
             purpose,
             agent,
-            tries: Tries {
-                requests,
-                not_before,
-                ..Tries::default()
-            },
+            tries: Tries { requests, not_before, ..Tries::default() },
             strict: strict.cloned(),
             window: None,
         });
@@ -259,8 +225,7 @@ impl TaskState {
         let was_limited = is_limited(self);
         self.work.asks.retain(|open| wanted(open.purpose));
         if was_limited && !is_limited(self) {
-            self.deferral
-                .take_if(|deferral| deferral.why == DeferralReason::Window);
+            self.deferral.take_if(|deferral| deferral.why == DeferralReason::Window);
         }
     }
 
@@ -268,10 +233,8 @@ impl TaskState {
     /// entry goes with the next event.
     fn no_way_yet(&mut self, purpose: Purpose, why: &str) {
         if let Purpose::Resolve { dependency } = purpose
-            && let Some(entry) = self
-                .remedies
-                .as_deref_mut()
-                .and_then(|remedies| remedies.entry_mut(dependency))
+            && let Some(entry) =
+                self.remedies.as_deref_mut().and_then(|remedies| remedies.entry_mut(dependency))
         {
             entry.no_way = Some(why.chars().take(MOST_TOLD).collect());
         }
@@ -306,21 +269,14 @@ impl Course {
         match files.and_then(|files| files.commit.as_ref()) {
             Some(commit) => self.take_commit(commit, false),
             // What could not be committed may be anything: what was before is not it.
-            None => self
-                .committed
-                .iter_mut()
-                .for_each(|committed| committed.commit = None),
+            None => self.committed.iter_mut().for_each(|committed| committed.commit = None),
         }
     }
 
     /// The work of a task in a worktree is another commit now.
     fn take_commit(&mut self, commit: &Commit, merged: bool) {
         let conflicts = self.conflicts();
-        self.committed = Some(Box::new(Committed {
-            commit: Some(commit.clone()),
-            merged,
-            conflicts,
-        }));
+        self.committed = Some(Box::new(Committed { commit: Some(commit.clone()), merged, conflicts }));
     }
 }
 

@@ -52,13 +52,7 @@ pub fn unknown(draft: &mut Draft<'_>, why: &str) {
     let items = items(draft.task_plan()).into_iter();
     let checks = items.map(|item| BaselineResult::unknown(item.key, why)).collect();
     let end = JobEnd::Baseline { on: None, checks };
-    draft.emit(Event::Work(
-        draft.id,
-        WorkEvent::Ended {
-            job: Job::Baseline,
-            end,
-        },
-    ));
+    draft.emit(Event::Work(draft.id, WorkEvent::Ended { job: Job::Baseline, end }));
     ended(draft);
 }
 
@@ -68,10 +62,7 @@ pub fn voided(state: &State, voided: &VoidedStage) -> Vec<Event> {
         return Vec::new();
     }
     let mut draft = Draft::new(state, voided.work.task);
-    unknown(
-        &mut draft,
-        &format!("protected files changed meanwhile: {}", voided.what()),
-    );
+    unknown(&mut draft, &format!("protected files changed meanwhile: {}", voided.what()));
     draft.into_events()
 }
 
@@ -95,10 +86,7 @@ pub fn ended(draft: &mut Draft<'_>) {
             named(&green)
         );
         draft.enter_because(Status::Pending, "a check that is to fail before the work passes");
-        let hold = Hold {
-            cause: Some(Cause::Vacuous),
-            ..Hold::of(WaitingReason::Approval)
-        };
+        let hold = Hold { cause: Some(Cause::Vacuous), ..Hold::of(WaitingReason::Approval) };
         return holds::ask(draft, hold, &message.clone(), message);
     }
     warn(draft);

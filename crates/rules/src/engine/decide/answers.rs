@@ -190,10 +190,7 @@ pub fn below_its_bar(state: &State, task: TaskId, refused: Option<&str>, by: &st
 /// The words about work that ends because nobody answered in time.
 fn unanswered(draft: &Draft<'_>, reason: WaitingReason) -> String {
     let (what, limit) = match reason {
-        WaitingReason::Auth => (
-            "allowed a tool call of its agent",
-            worker_questions::patience(draft),
-        ),
+        WaitingReason::Auth => ("allowed a tool call of its agent", worker_questions::patience(draft)),
         _ => ("approved it", approvals::patience(draft)),
     };
     let within = limit.map_or_else(String::new, |limit| format!(" within {limit}"));

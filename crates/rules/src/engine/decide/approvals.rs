@@ -68,11 +68,7 @@ fn message(plan: &Plan, approval: &ApprovalPlan) -> String {
     if let Some(message) = &approval.message {
         return message.to_string();
     }
-    let names: Vec<String> = approval
-        .approvers
-        .iter()
-        .map(|approver| approver.name(plan))
-        .collect();
+    let names: Vec<String> = approval.approvers.iter().map(|approver| approver.name(plan)).collect();
     let by = match names.split_last() {
         None => String::new(),
         Some((last, [])) => format!(" by {last}"),

@@ -26,16 +26,10 @@ pub fn replied(state: &State, said: &AskReply, now: Timestamp) -> Vec<Event> {
         return Vec::new();
     };
     let (purpose, agent) = (open.purpose, open.agent);
-    let replied = AskReply {
-        purpose,
-        agent,
-        ..said.clone()
-    };
+    let replied = AskReply { purpose, agent, ..said.clone() };
     draft.emit(Event::Ask(said.id, AskEvent::Replied(replied)));
     let reply = &said.reply;
-    let dependence = purpose
-        .is_judging()
-        .then(|| dependence(&draft, agent, reply.model.as_deref()));
+    let dependence = purpose.is_judging().then(|| dependence(&draft, agent, reply.model.as_deref()));
     match dependence.flatten() {
         Some(why) => pipeline::depends(&mut draft, &open, reply, why, now),
         None => conclude(&mut draft, &open, Ok(&said.answer), Some(reply), now),
@@ -66,15 +60,8 @@ fn dependence(draft: &Draft<'_>, reviewer: AgentId, returned: Option<&str>) -> O
 /// Puts on record what is handed over to an agent.
 pub fn handed_over(state: &State, id: AskId, file: &FileRef) -> Vec<Event> {
     let open = asked(state, id).map(|(_, open)| open);
-    let recorded = open.map(|open| {
-        Event::Ask(
-            id,
-            AskEvent::HandedOver {
-                agent: open.agent,
-                file: file.clone(),
-            },
-        )
-    });
+    let recorded =
+        open.map(|open| Event::Ask(id, AskEvent::HandedOver { agent: open.agent, file: file.clone() }));
     recorded.into_iter().collect()
 }
 

@@ -52,10 +52,7 @@ pub fn files_seen(state: &State, id: TaskId, attempt: u32, now: &[FileFact]) -> 
     }
     vec![Event::Task(
         id,
-        TaskEvent::FilesChanged {
-            paths,
-            files: if is_asked { now.to_vec() } else { Vec::new() },
-        },
+        TaskEvent::FilesChanged { paths, files: if is_asked { now.to_vec() } else { Vec::new() } },
     )]
 }
 
@@ -77,9 +74,7 @@ pub fn at_the_end(state: &State) -> Option<Vec<Event>> {
 }
 
 fn request(state: &State) -> Vec<Event> {
-    vec![Event::Run(RunEvent::WorkRequested(RunWork::Audit {
-        number: state.audit.number + 1,
-    }))]
+    vec![Event::Run(RunEvent::WorkRequested(RunWork::Audit { number: state.audit.number + 1 }))]
 }
 
 /// The verdict of an audit on one task.
@@ -114,10 +109,8 @@ pub fn audited(state: &State, report: &AuditReport, now: Timestamp) -> Vec<Event
         return Vec::new();
     };
     let audit = Audited::of(state, seen);
-    let mut verdicts: Vec<_> = state
-        .covered()
-        .map(|(id, acceptance)| (id, acceptance, audit.verdict(id, acceptance)))
-        .collect();
+    let mut verdicts: Vec<_> =
+        state.covered().map(|(id, acceptance)| (id, acceptance, audit.verdict(id, acceptance))).collect();
     // A record that is too long cannot be written, by no session: what does not fit is the next audit's.
     let mut told = 0;
     let fits = verdicts.iter().take_while(|(.., verdict)| {
@@ -184,15 +177,8 @@ fn said(
 ) -> Event {
     let attempt = state.task(task).attempt.number;
     let mut report = StageReport::new(task, attempt, Stage::Audit, verdict, cause);
-    report.points = state
-        .task(task)
-        .attempt
-        .points
-        .filter(|_| verdict != Verdict::Fail);
-    report.findings = found
-        .into_iter()
-        .map(|text| Finding::new(severity, text))
-        .collect();
+    report.points = state.task(task).attempt.points.filter(|_| verdict != Verdict::Fail);
+    report.findings = found.into_iter().map(|text| Finding::new(severity, text)).collect();
     Event::verdict(report)
 }
 
@@ -217,12 +203,7 @@ impl<'s> Reopening<'s> {
         let again: BTreeSet<TaskId> = again.filter(|id| given_up(state, *id).is_none()).collect();
         let nodes = again.iter().flat_map(|id| verifications_over(state, *id));
         let nodes = nodes.filter(|id| !regressed.contains(id)).collect();
-        Self {
-            state,
-            nodes,
-            told: BTreeSet::new(),
-            order: order(state, &again),
-        }
+        Self { state, nodes, told: BTreeSet::new(), order: order(state, &again) }
     }
 
     /// Has a regressed task done again, in one attempt beside all limits and without what was built on it; or
@@ -238,11 +219,8 @@ impl<'s> Reopening<'s> {
         let over = verifications_over(state, id).filter(|node| is_again && self.nodes.contains(node));
         // One over several of them judges once.
         let nodes: Vec<TaskId> = over.filter(|node| self.told.insert(*node)).collect();
-        let (behind, ahead_of) = if is_again {
-            self.order.remove(&id).unwrap_or_default()
-        } else {
-            Default::default()
-        };
+        let (behind, ahead_of) =
+            if is_again { self.order.remove(&id).unwrap_or_default() } else { Default::default() };
         draft.emit_own(TaskEvent::Regressed {
             reason: reason.clone(),
             files: lost,
@@ -331,10 +309,7 @@ impl<'s> Audited<'s> {
             }
         }
         for (id, check) in state.checks_due(&seen.looks) {
-            checks
-                .entry(id)
-                .or_default()
-                .push(results.get(&(id, check)).copied());
+            checks.entry(id).or_default().push(results.get(&(id, check)).copied());
         }
         Self {
             state,
@@ -389,25 +364,14 @@ impl<'s> Audited<'s> {
         if files.is_empty() {
             return Verdicts::Stands;
         }
-        let holds = if self.ran_checks(id) {
-            ", and its checks passed again"
-        } else {
-            ", and no check holds it"
-        };
+        let holds =
+            if self.ran_checks(id) { ", and its checks passed again" } else { ", and no check holds it" };
         let how = self.since(id, acceptance);
         let say = |file: &&FileFact| {
-            format!(
-                "{} changed {how}{holds}{}",
-                file.path,
-                self.also_named(id, &file.path)
-            )
+            format!("{} changed {how}{holds}{}", file.path, self.also_named(id, &file.path))
         };
         let found = files.iter().map(say).collect();
-        if self.ran_checks(id) {
-            Verdicts::StandsChanged(found)
-        } else {
-            Verdicts::Unverified(found)
-        }
+        if self.ran_checks(id) { Verdicts::StandsChanged(found) } else { Verdicts::Unverified(found) }
     }
 
     fn missing(&self, id: TaskId, seen: &'s [FileFact]) -> Vec<String> {
@@ -461,11 +425,7 @@ impl<'s> Audited<'s> {
     /// When a file changed, as far as that is known.
     fn since(&self, id: TaskId, acceptance: &Acceptance) -> String {
         let (last, now) = (acceptance.session, self.state.sessions);
-        if last < now
-            && !self
-                .state
-                .was_worked_on_since(id, acceptance, &self.state.worked_in())
-        {
+        if last < now && !self.state.was_worked_on_since(id, acceptance, &self.state.worked_in()) {
             format!("between session {last} and session {now}")
         } else {
             "after it was accepted".to_owned()

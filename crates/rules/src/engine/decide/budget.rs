@@ -66,9 +66,7 @@ pub fn follow_up(
 fn begin(state: &State, mut events: Vec<Event>, last: Option<Timestamp>, now: Timestamp) -> Vec<Event> {
     if let Some(most) = state.plan.rules.budget.max_time {
         let (used, since) = state.ledger.time();
-        let took = since
-            .zip(last)
-            .map_or(Millis(0), |(since, last)| last.since(since));
+        let took = since.zip(last).map_or(Millis(0), |(since, last)| last.since(since));
         let used = Millis(used.0.saturating_add(took.0));
         events.push(Event::Budget(BudgetEvent::Clock {
             since: now,
@@ -76,9 +74,7 @@ fn begin(state: &State, mut events: Vec<Event>, last: Option<Timestamp>, now: Ti
             until: now.plus(Millis(most.0.saturating_sub(used.0))),
         }));
         if used >= most {
-            events.push(Event::Budget(BudgetEvent::Exhausted {
-                ceiling: Ceiling::Time,
-            }));
+            events.push(Event::Budget(BudgetEvent::Exhausted { ceiling: Ceiling::Time }));
         }
     }
     let mut after = state.clone();
@@ -105,11 +101,7 @@ fn begin(state: &State, mut events: Vec<Event>, last: Option<Timestamp>, now: Ti
 }
 
 fn held(call: WorkId, agent: AgentId, released: bool) -> Event {
-    Event::Budget(BudgetEvent::Held {
-        call,
-        agent,
-        released,
-    })
+    Event::Budget(BudgetEvent::Held { call, agent, released })
 }
 
 /// Whether what a task begins with has room now: a turn, or the verdict of a verification.
@@ -145,21 +137,17 @@ pub fn holds_back(state: &State, turn: TurnId) -> Option<Vec<Event>> {
 pub fn release(state: &State) -> Vec<Event> {
     let mut waiting = state.ledger.held();
     let first =
-        waiting.find_map(
-            |(call, agent)| match state.ledger.room(&state.plan, agent, judges(state, call)) {
-                CallAdmission::Admitted => Some(vec![held(call, agent, true)]),
-                CallAdmission::Wait => Some(Vec::new()),
-                CallAdmission::Exhausted(ceiling) => reached(&state.ledger, ceiling).map(|event| vec![event]),
-            },
-        );
+        waiting.find_map(|(call, agent)| match state.ledger.room(&state.plan, agent, judges(state, call)) {
+            CallAdmission::Admitted => Some(vec![held(call, agent, true)]),
+            CallAdmission::Wait => Some(Vec::new()),
+            CallAdmission::Exhausted(ceiling) => reached(&state.ledger, ceiling).map(|event| vec![event]),
+        });
     first.unwrap_or_default()
 }
 
 /// The run has worked as long as it may. The timer runs only while nothing else has ended the work.
 pub fn time_is_up() -> Vec<Event> {
-    vec![Event::Budget(BudgetEvent::Exhausted {
-        ceiling: Ceiling::Time,
-    })]
+    vec![Event::Budget(BudgetEvent::Exhausted { ceiling: Ceiling::Time })]
 }
 
 /// A call has ended, and nobody waits for it: what it says is refused, and what it used is settled, once.
@@ -169,19 +157,13 @@ pub fn settle(state: &State, fact: &Fact) -> Option<Event> {
     let refused = |class, never_began: bool| (u32::from(!never_began), Usage::default(), Some(class));
     let mut model = None;
     let (requests, mut usage, failed) = match fact {
-        Fact::TurnRequestFailed {
-            class, before_effect, ..
-        } => refused(*class, *before_effect),
+        Fact::TurnRequestFailed { class, before_effect, .. } => refused(*class, *before_effect),
         Fact::TurnEnded(end) => {
             let tools = end.tools.as_deref();
             model = end.model.as_deref();
             // Whoever was answered in the middle of its work used something, though nobody may know how much.
             let is_silent = tools.is_none_or(|tools| tools.requests == 0);
-            (
-                with(tools),
-                state.own_usage(end),
-                end.exit.failure.filter(|_| is_silent),
-            )
+            (with(tools), state.own_usage(end), end.exit.failure.filter(|_| is_silent))
         }
         Fact::AskReplied(said) => {
             let reply = &said.reply;
@@ -201,11 +183,7 @@ pub fn settle(state: &State, fact: &Fact) -> Option<Event> {
     }
     fill(plan, agent, model, &mut usage);
     let requests = i32::try_from(requests).unwrap_or(i32::MAX) - i32::from(counted);
-    let settled = BudgetEvent::Settled {
-        call,
-        usage,
-        requests,
-    };
+    let settled = BudgetEvent::Settled { call, usage, requests };
     (requests != 0 || !usage.is_none()).then_some(Event::Budget(settled))
 }
 
@@ -214,25 +192,15 @@ fn price(state: &State, event: &mut Event) {
     let plan = &*state.plan;
     match event {
         Event::Turn(turn, TurnEvent::Finished(end)) => {
-            fill(
-                plan,
-                plan.task(turn.task).agent,
-                end.model.as_deref(),
-                &mut end.usage,
-            );
+            fill(plan, plan.task(turn.task).agent, end.model.as_deref(), &mut end.usage);
         }
         Event::Ask(_, AskEvent::Replied(said)) => {
             let reply = &mut said.reply;
             fill(plan, said.agent, reply.model.as_deref(), &mut reply.usage);
         }
-        Event::Ask(
-            _,
-            AskEvent::Failed {
-                agent,
-                used: Some(used),
-                ..
-            },
-        ) => fill(plan, *agent, None, &mut used.usage),
+        Event::Ask(_, AskEvent::Failed { agent, used: Some(used), .. }) => {
+            fill(plan, *agent, None, &mut used.usage)
+        }
         _ => {}
     }
 }

@@ -19,22 +19,12 @@ use super::redo::{built_on, withdraw, withdrawn};
 
 /// First what is withdrawn, under the old plan; then the change itself.
 pub fn change_mission(state: &State, input: &Fact) -> Vec<Event> {
-    let Fact::ChangeMission {
-        number,
-        from,
-        to,
-        mission: Some(mission),
-    } = input
-    else {
+    let Fact::ChangeMission { number, from, to, mission: Some(mission) } = input else {
         return Vec::new();
     };
     let old = &*state.plan;
     let new = &migrate_plan(old, Plan::clone(mission));
-    let was_taken = |id: &TaskId| {
-        old.tasks
-            .get(id.index())
-            .is_some_and(|task| task.part == Part::Selected)
-    };
+    let was_taken = |id: &TaskId| old.tasks.get(id.index()).is_some_and(|task| task.part == Part::Selected);
     let is_taken = |id: &TaskId| new.task(*id).part == Part::Selected;
     let removed: Vec<TaskId> = old.selected_ids().filter(|id| !is_taken(id)).collect();
     let added: Vec<TaskId> = new.selected_ids().filter(|id| !was_taken(id)).collect();
@@ -106,9 +96,7 @@ fn is_good(task: &TaskState) -> bool {
 fn work(plan: &Plan, id: TaskId) -> impl PartialEq {
     let task = plan.task(id);
     let worktrees = &plan.rules.worktrees;
-    let prepared = task
-        .has_worktree()
-        .then_some((&worktrees.copy, &worktrees.link, &worktrees.setup));
+    let prepared = task.has_worktree().then_some((&worktrees.copy, &worktrees.link, &worktrees.setup));
     let needs: BTreeSet<TaskId> = plan.dependencies.of(id).iter().copied().collect();
     (
         (&task.title, &task.description, task.kind, &task.workspace),
@@ -176,8 +164,7 @@ fn allowance(plan: &Plan, id: TaskId) -> impl PartialEq + use<> {
         (plan.rules.settings.max_assessment_retries, task.foundation),
         plan.route(id).map(|route| route.max_visits),
         (
-            task.on_dependency_failed
-                .unwrap_or(plan.rules.settings.on_dependency_failed),
+            task.on_dependency_failed.unwrap_or(plan.rules.settings.on_dependency_failed),
             plan.rules.settings.max_resolution_attempts,
             plan.rules.orchestrator,
         ),
@@ -205,8 +192,5 @@ fn question(plan: &Plan, id: GateId) -> impl PartialEq + use<> {
     let after: BTreeSet<TaskId> = gate.after.iter().copied().collect();
     // No score reaches anything where reviews are switched off.
     let score = gate.min_score.map(|least| (least, plan.rules.settings.evaluate));
-    (
-        (gate.part, after, score),
-        (gate.require_all_passed, gate.accept_below_threshold),
-    )
+    ((gate.part, after, score), (gate.require_all_passed, gate.accept_below_threshold))
 }

@@ -73,11 +73,7 @@ pub fn agent_failed(draft: &mut Draft<'_>, class: FailureClass, end: &TurnEnd, n
         return draft.fail(class.mode(), message);
     }
     let vain = in_vain(draft, class, end.exit.code);
-    let next = if class.exhausts_at_once() || vain.is_some() {
-        None
-    } else {
-        next_attempt(draft, true)
-    };
+    let next = if class.exhausts_at_once() || vain.is_some() { None } else { next_attempt(draft, true) };
     match (next, vain) {
         (Some(kind), _) => {
             let is_of_provider = class.is_of_provider() && !end.killed;
@@ -166,11 +162,7 @@ pub fn not_good_enough(draft: &mut Draft<'_>) {
     }
     let (before, now) = (&draft.state.task(draft.id).course, &draft.task.course);
     let no_progress = now.signature.is_some() && now.signature == before.signature;
-    let next = if no_progress {
-        None
-    } else {
-        next_attempt(draft, false)
-    };
+    let next = if no_progress { None } else { next_attempt(draft, false) };
     match next {
         Some(kind) => rework(draft, kind, None),
         None => exhausted(draft, no_progress),
@@ -195,9 +187,7 @@ pub fn allowed_attempt(
     let more = u32::from(plan.foundation);
     // What the merge sends back first is no fault of the work: it has a fix beside the others.
     let for_merge = u32::from(task.course.conflicts() > 0);
-    let cap = limits
-        .max_attempts
-        .or(evaluated.then_some(limits.max_evaluated_attempts.saturating_add(more)));
+    let cap = limits.max_attempts.or(evaluated.then_some(limits.max_evaluated_attempts.saturating_add(more)));
     let cap = cap.map(|cap| cap.saturating_add(for_merge));
     if cap.is_some_and(|cap| task.course.tries >= cap) || task.course.retries > limits.max_retries {
         None
@@ -240,11 +230,7 @@ fn exhausted(draft: &mut Draft<'_>, no_progress: bool) {
         Some(Judge::Evaluation(_)) if !is_kept_out => OnExhausted::Accept,
         _ => OnExhausted::Fail,
     };
-    let policy = draft
-        .task_plan()
-        .on_exhausted
-        .or(draft.plan().rules.on_exhausted)
-        .unwrap_or(by_default);
+    let policy = draft.task_plan().on_exhausted.or(draft.plan().rules.on_exhausted).unwrap_or(by_default);
     // Acceptance below the bar is only for work that finished and was judged, never for a preflight reject.
     let was_judged = matches!(stage, Stage::Checks | Stage::Judge | Stage::Verification) || is_kept_out;
     let score = points.map_or_else(|| "score unknown".to_owned(), |points| format!("score {points}"));
@@ -284,11 +270,7 @@ fn exhausted(draft: &mut Draft<'_>, no_progress: bool) {
             }
         )
     };
-    let mode = if stage == Stage::Preflight {
-        FailureMode::Hollow
-    } else {
-        FailureMode::Quality
-    };
+    let mode = if stage == Stage::Preflight { FailureMode::Hollow } else { FailureMode::Quality };
     let mended = policy == OnExhausted::Fixup && fixups::create(draft);
     let next = if mended { "; a fixup follows" } else { "" };
     draft.fail(mode, format!("{why}; {how}{next}"));
@@ -344,10 +326,6 @@ fn produced(draft: &Draft<'_>) -> (usize, usize) {
 
 /// Parks the task until a person answers instead of a stage. The verdict that refers it stands already.
 pub fn ask_person(draft: &mut Draft<'_>, at: StageKey, cause: Cause, message: &str) {
-    let hold = Hold {
-        cause: Some(cause),
-        stage: at,
-        ..Hold::of(WaitingReason::Refer)
-    };
+    let hold = Hold { cause: Some(cause), stage: at, ..Hold::of(WaitingReason::Refer) };
     holds::ask(draft, hold, message, message.to_owned());
 }

@@ -49,9 +49,7 @@ impl State {
     pub fn may_wait(&self, task: TaskId, deferral: &Deferral) -> bool {
         let within_session = self.session.ends.is_none_or(|end| deferral.until <= end);
         let within_reason = deferral.until.since(deferral.since) <= self.plan.rules.settings.max_window_wait;
-        let mut deadlines = [Some(task), None]
-            .into_iter()
-            .filter_map(|of| self.deadlines.of(of));
+        let mut deadlines = [Some(task), None].into_iter().filter_map(|of| self.deadlines.of(of));
         // One that has passed already is missed, whether or not the work goes on.
         let misses =
             deadlines.any(|deadline| deadline.due >= deferral.since && deadline.due < deferral.until);
@@ -86,9 +84,7 @@ pub fn asked_wait(draft: &mut Draft<'_>, now: Timestamp) {
         return;
     }
     let limited = draft.task.work.asks.iter();
-    let limited: Vec<_> = limited
-        .filter_map(|open| Some((open.agent, open.window?)))
-        .collect();
+    let limited: Vec<_> = limited.filter_map(|open| Some((open.agent, open.window?))).collect();
     let agents: Vec<_> = limited.iter().map(|(agent, _)| *agent).collect();
     if let Some(until) = limited.iter().map(|(_, until)| *until).max() {
         let names = names(draft.plan(), &agents, "and");
@@ -121,13 +117,7 @@ pub fn defer(
     now: Timestamp,
 ) {
     draft.emit_own(TaskEvent::Deferred {
-        until: Some(Box::new(Deferral {
-            why,
-            until,
-            since: now,
-            message: message.to_owned(),
-            stage,
-        })),
+        until: Some(Box::new(Deferral { why, until, since: now, message: message.to_owned(), stage })),
     });
 }
 
@@ -138,12 +128,9 @@ pub fn follow_up(mut events: Vec<Event>, now: Timestamp) -> Vec<Event> {
         Some(Event::Run(RunEvent::Resumed(resume))) => &resume.options,
         _ => return events,
     };
-    let limit = options.timeout.map(|timeout| {
-        Event::Run(RunEvent::SessionLimit {
-            until: now.plus(timeout),
-            waits: false,
-        })
-    });
+    let limit = options
+        .timeout
+        .map(|timeout| Event::Run(RunEvent::SessionLimit { until: now.plus(timeout), waits: false }));
     events.extend(limit);
     events
 }

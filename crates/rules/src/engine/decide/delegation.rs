@@ -22,10 +22,7 @@ pub fn create(draft: &mut Draft<'_>, flag: QualityFlag) {
     let plan = draft.plan();
     let depth = plan.depth(draft.id) + 1;
     let for_all = if flag != QualityFlag::Clean {
-        Some(format!(
-            "the task ended {}, and only clean work may delegate more",
-            flag.as_str()
-        ))
+        Some(format!("the task ended {}, and only clean work may delegate more", flag.as_str()))
     } else if depth > plan.rules.settings.max_delegation_depth {
         Some(format!(
             "work may be delegated {} levels deep (maxDelegationDepth); this would be level {depth}",
@@ -35,10 +32,7 @@ pub fn create(draft: &mut Draft<'_>, flag: QualityFlag) {
         None
     };
     let (mut accepted, mut refused) = (Vec::new(), Vec::new());
-    let mut ids = Ids {
-        next: plan.tasks.len(),
-        by_title: BTreeMap::new(),
-    };
+    let mut ids = Ids { next: plan.tasks.len(), by_title: BTreeMap::new() };
     for sub_task in &asked {
         let found = match &for_all {
             Some(why) => Err(why.clone()),
@@ -51,10 +45,7 @@ pub fn create(draft: &mut Draft<'_>, flag: QualityFlag) {
     }
     let tasks = connect(draft, accepted, &ids.by_title, &mut refused);
     for (title, reason) in refused {
-        draft.emit_own(TaskEvent::DelegationRefused {
-            refused: title.to_owned(),
-            reason,
-        });
+        draft.emit_own(TaskEvent::DelegationRefused { refused: title.to_owned(), reason });
     }
     if !tasks.is_empty() {
         draft.add(Origin::Delegated, tasks);
@@ -164,14 +155,11 @@ fn connect<'a>(
         let before = open.len();
         let mut rest = Vec::new();
         for (sub_task, agent) in open {
-            let needs = sub_task
-                .depends_on
-                .iter()
-                .map(|title| match ids.get(title.as_str()) {
-                    Some(id) if taken.contains(id) => Some(*id),
-                    Some(_) => None,
-                    None => done_task(state, title),
-                });
+            let needs = sub_task.depends_on.iter().map(|title| match ids.get(title.as_str()) {
+                Some(id) if taken.contains(id) => Some(*id),
+                Some(_) => None,
+                None => done_task(state, title),
+            });
             let Some(needs) = needs.collect::<Option<BTreeSet<TaskId>>>() else {
                 rest.push((sub_task, agent));
                 continue;
@@ -188,10 +176,7 @@ fn connect<'a>(
         if rest.len() == before || rest.is_empty() {
             let why =
                 "what it depends on is neither delegated with it nor done, or the dependencies form a cycle";
-            refused.extend(
-                rest.iter()
-                    .map(|(sub_task, _)| (sub_task.title.as_str(), why.to_owned())),
-            );
+            refused.extend(rest.iter().map(|(sub_task, _)| (sub_task.title.as_str(), why.to_owned())));
             break;
         }
         open = rest;

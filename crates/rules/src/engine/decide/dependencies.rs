@@ -15,11 +15,7 @@ use super::{fixups, outgoing, redo};
 /// A dependency of a task failed for good, or what it waited for has come: what becomes of it.
 pub fn failed(state: &State, task: TaskId, dependency: TaskId) -> Vec<Event> {
     let mut draft = Draft::new(state, task);
-    let known = draft
-        .task
-        .remedies
-        .as_deref()
-        .is_some_and(|remedies| remedies.entry(dependency).is_some());
+    let known = draft.task.remedies.as_deref().is_some_and(|remedies| remedies.entry(dependency).is_some());
     if !known {
         emit(&mut draft, dependency, DependencyStep::Detected, String::new());
     }
@@ -102,11 +98,7 @@ fn partial(draft: &Draft<'_>) -> Share {
     let mut thresholds =
         missing(draft).map(|id| threshold(state.task(id).mode().unwrap_or(FailureMode::Error)));
     let enough = |percent: usize| done * 100 >= percent * dependencies.len();
-    if thresholds.all(|threshold| threshold.is_some_and(enough)) {
-        Share::Enough
-    } else {
-        Share::TooFew
-    }
+    if thresholds.all(|threshold| threshold.is_some_and(enough)) { Share::Enough } else { Share::TooFew }
 }
 
 /// The share of dependencies that must be done, in percent, when one failed like this; `None`: never.
@@ -142,22 +134,14 @@ fn do_without(draft: &mut Draft<'_>, dependency: TaskId, way: Way, note: String)
 }
 
 fn emit(draft: &mut Draft<'_>, dependency: TaskId, step: DependencyStep, note: String) {
-    draft.emit_own(TaskEvent::DependencyFailed {
-        dependency,
-        step,
-        note,
-    });
+    draft.emit_own(TaskEvent::DependencyFailed { dependency, step, note });
 }
 
 /// The files of a failed dependency were looked at: half of them, with content, are enough.
 pub fn scanned(draft: &mut Draft<'_>, dependency: TaskId, files: &[FileFact]) {
     let targets = &draft.plan().task(dependency).target_files;
     let is_there = |path: &str| files.iter().any(|file| file.path == path && file.has_content());
-    let there: Vec<&str> = targets
-        .iter()
-        .map(AsRef::as_ref)
-        .filter(|path| is_there(path))
-        .collect();
+    let there: Vec<&str> = targets.iter().map(AsRef::as_ref).filter(|path| is_there(path)).collect();
     if there.len() * 2 >= targets.len() && !there.is_empty() {
         do_without(draft, dependency, Way::Artifacts, there.join(", "));
     } else {
@@ -193,9 +177,7 @@ fn may_be_tried_again(mode: Option<FailureMode>) -> bool {
 fn skip(draft: &mut Draft<'_>, dependency: TaskId, waves: Option<u32>) {
     let remedies = draft.task.remedies.as_deref();
     let entry = remedies.and_then(|remedies| remedies.entry(dependency));
-    let no_way = entry
-        .and_then(|entry| entry.no_way.as_deref())
-        .unwrap_or_default();
+    let no_way = entry.and_then(|entry| entry.no_way.as_deref()).unwrap_or_default();
     let title = draft.plan().title(dependency);
     let reason = match no_way {
         "" => format!("dependency '{title}' failed"),

@@ -25,13 +25,7 @@ pub struct Draft<'a> {
 
 impl<'a> Draft<'a> {
     pub fn new(state: &'a State, id: TaskId) -> Self {
-        Self {
-            state,
-            id,
-            task: state.task(id).clone(),
-            no_slot: None,
-            events: Vec::new(),
-        }
+        Self { state, id, task: state.task(id).clone(), no_slot: None, events: Vec::new() }
     }
 
     pub fn plan(&self) -> &'a Plan {
@@ -54,11 +48,7 @@ impl<'a> Draft<'a> {
 
     /// The task as its stages see it.
     pub fn view(&self) -> View<'_> {
-        View {
-            state: self.state,
-            id: self.id,
-            task: &self.task,
-        }
+        View { state: self.state, id: self.id, task: &self.task }
     }
 
     pub fn emit(&mut self, event: Event) {
@@ -86,10 +76,7 @@ impl<'a> Draft<'a> {
         if to == Status::Assigned
             && let Some((stored, now)) = self.plan().drifted(self.id)
         {
-            self.emit_own(TaskEvent::DelegationDrift {
-                stored_hash: stored,
-                chain_hash: now,
-            });
+            self.emit_own(TaskEvent::DelegationDrift { stored_hash: stored, chain_hash: now });
         }
         let phase = match to {
             Status::Review => Some(Phase::Review),
@@ -153,13 +140,6 @@ impl<'a> Draft<'a> {
         reason: Option<String>,
     ) {
         let from = self.task.status();
-        self.emit_own(TaskEvent::Transition {
-            from,
-            to,
-            phase,
-            mode,
-            flag,
-            reason,
-        });
+        self.emit_own(TaskEvent::Transition { from, to, phase, mode, flag, reason });
     }
 }

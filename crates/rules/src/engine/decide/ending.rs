@@ -20,10 +20,7 @@ pub fn wait(state: &State, now: Timestamp) -> Option<Vec<Event>> {
     }
     Some(match state.waits_until() {
         Some(_) => Vec::new(),
-        None => vec![Event::Run(RunEvent::SessionLimit {
-            until: now.plus(wait),
-            waits: true,
-        })],
+        None => vec![Event::Run(RunEvent::SessionLimit { until: now.plus(wait), waits: true })],
     })
 }
 
@@ -59,16 +56,11 @@ pub fn is_over(state: &State) -> bool {
 }
 
 pub fn finish(state: &State, now: Timestamp) -> Vec<Event> {
-    if let (Some(threshold), None, false) = (
-        state.plan.rules.quality_threshold,
-        state.session.threshold_failed,
-        !state.has_all_ended(),
-    ) && let Some(points) = mission_score(state).filter(|points| *points < threshold)
+    if let (Some(threshold), None, false) =
+        (state.plan.rules.quality_threshold, state.session.threshold_failed, !state.has_all_ended())
+        && let Some(points) = mission_score(state).filter(|points| *points < threshold)
     {
-        return vec![Event::Run(RunEvent::ThresholdFailed {
-            avg_score: points,
-            threshold,
-        })];
+        return vec![Event::Run(RunEvent::ThresholdFailed { avg_score: points, threshold })];
     }
     // What it ends with is known only once the work is where it is wanted. A session that was stopped waits for nothing.
     if state.phase == RunPhase::Running && state.is_to_be_delivered() {
@@ -91,12 +83,7 @@ pub fn run_finished(state: &State) -> Vec<Event> {
 
 /// Σ(score × priority) / Σ(priority) over done tasks with a score; `None` if there is none (section 14).
 pub fn mission_score(state: &State) -> Option<Points> {
-    let scored = state
-        .plan
-        .tasks
-        .iter()
-        .zip(&state.tasks)
-        .filter(|(_, task)| task.status() == Status::Done);
+    let scored = state.plan.tasks.iter().zip(&state.tasks).filter(|(_, task)| task.status() == Status::Done);
     Points::weighted_mean(scored.filter_map(|(plan, task)| Some((task.attempt.points?, plan.priority))))
 }
 

@@ -15,13 +15,7 @@ use super::draft::Draft;
 
 /// The files were noted: the prompt is next. If they could not be, nobody could tell what the turn did, so there is none.
 pub fn noted(state: &State, input: &Fact) -> Vec<Event> {
-    let Fact::FilesNoted {
-        turn,
-        starts,
-        shared,
-        result,
-    } = input
-    else {
+    let Fact::FilesNoted { turn, starts, shared, result } = input else {
         return Vec::new();
     };
     let expected = state.waits_for_turn(*turn) && state.must_note(turn.task);
@@ -31,10 +25,7 @@ pub fn noted(state: &State, input: &Fact) -> Vec<Event> {
     match result {
         Ok(file) => vec![Event::Turn(
             *turn,
-            TurnEvent::FilesNoted {
-                file: file.clone(),
-                shared: *shared || *starts != state.turns_started,
-            },
+            TurnEvent::FilesNoted { file: file.clone(), shared: *shared || *starts != state.turns_started },
         )],
         Err(why) => {
             let mut draft = Draft::new(state, turn.task);
@@ -58,9 +49,5 @@ pub fn with_company(state: &State, turn: TurnId, files: TurnFiles) -> TurnFiles 
         let shared = !isolated && !state.is_alone_since_first(turn.task);
         Box::new(TouchedTests { shared, ..*tests })
     });
-    TurnFiles {
-        overlapped: !alone,
-        tests,
-        ..files
-    }
+    TurnFiles { overlapped: !alone, tests, ..files }
 }

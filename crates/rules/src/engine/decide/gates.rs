@@ -11,15 +11,7 @@ use crate::engine::state::State;
 
 pub fn due(state: &State) -> Vec<Event> {
     let due = state.queues.gates_due.iter();
-    due.map(|gate| {
-        Event::Gate(
-            *gate,
-            GateEvent::Evaluated {
-                result: evaluate_gate(state, *gate),
-            },
-        )
-    })
-    .collect()
+    due.map(|gate| Event::Gate(*gate, GateEvent::Evaluated { result: evaluate_gate(state, *gate) })).collect()
 }
 
 /// Evaluates a gate from stored state only (section 14).
@@ -30,14 +22,10 @@ pub fn evaluate_gate(state: &State, id: GateId) -> GateResult {
     // What a verdict left out of the run says nothing.
     let after = || gate.after.iter().filter(|task| !state.task(**task).not_taken);
     let of = |wanted: &dyn Fn(&crate::engine::state::TaskState) -> bool| -> Vec<&str> {
-        after()
-            .filter(|task| wanted(state.task(state.effective_task(**task))))
-            .map(title)
-            .collect()
+        after().filter(|task| wanted(state.task(state.effective_task(**task)))).map(title).collect()
     };
-    let scores: Vec<Points> = after()
-        .filter_map(|task| state.task(state.effective_task(*task)).attempt.points)
-        .collect();
+    let scores: Vec<Points> =
+        after().filter_map(|task| state.task(state.effective_task(*task)).attempt.points).collect();
     let avg = Points::weighted_mean(scores.iter().map(|points| (*points, Decimal::ONE)));
     let unscored = of(&|task| task.attempt.points.is_none());
 
@@ -80,9 +68,5 @@ pub fn evaluate_gate(state: &State, id: GateId) -> GateResult {
     if gate.min_score.is_some() && avg.is_some() && !unscored.is_empty() {
         reasons.push(format!("unscored, not counted: {}", list(unscored)));
     }
-    GateResult {
-        passed,
-        avg_score: avg,
-        reason: (!reasons.is_empty()).then(|| reasons.join("; ")),
-    }
+    GateResult { passed, avg_score: avg, reason: (!reasons.is_empty()).then(|| reasons.join("; ")) }
 }

@@ -37,22 +37,13 @@ pub fn ask(draft: &mut Draft<'_>, hold: Hold, because: &str, message: String) {
 pub fn resolve(draft: &mut Draft<'_>, resolution: Resolution, by: &str) {
     draft.emit(Event::Hold(
         draft.id.into(),
-        HoldEvent::Closed {
-            number: draft.task.consent.asked,
-            resolution,
-            by: by.to_owned(),
-            reason: None,
-        },
+        HoldEvent::Closed { number: draft.task.consent.asked, resolution, by: by.to_owned(), reason: None },
     ));
 }
 
 /// Checkpoints and delays whose tasks have all ended begin to wait, if anything waits for them.
 pub fn reached(state: &State, now: Timestamp) -> Vec<Event> {
-    let due = state
-        .queues
-        .barriers_due
-        .iter()
-        .filter(|id| state.holds_anything(**id));
+    let due = state.queues.barriers_due.iter().filter(|id| state.holds_anything(**id));
     due.map(|id| {
         let plan = state.plan.barrier(*id);
         let (reason, expires) = match plan.kind {

@@ -21,10 +21,7 @@ pub fn scope(plan: &Plan, task: &SubTask) -> Result<AddedTask, String> {
         return Err(format!("the run has a task '{}' already", task.title));
     }
     if let Some(invisible) = invisible_in(&task.title) {
-        return Err(format!(
-            "the title '{}' contains a character that nobody sees, {invisible}",
-            task.title
-        ));
+        return Err(format!("the title '{}' contains a character that nobody sees, {invisible}", task.title));
     }
     if let Some(other) = plan.find_alike(&task.title) {
         return Err(format!(
@@ -35,19 +32,15 @@ pub fn scope(plan: &Plan, task: &SubTask) -> Result<AddedTask, String> {
     }
     let mut needs = Vec::new();
     for title in &task.depends_on {
-        let found = plan
-            .find(title)
-            .filter(|id| plan.task(*id).part == Part::Selected && plan.route(*id).is_none());
+        let found =
+            plan.find(title).filter(|id| plan.task(*id).part == Part::Selected && plan.route(*id).is_none());
         needs.push(found.ok_or_else(|| format!("the run has no task '{title}' that it could depend on"))?);
     }
     needs.sort_unstable();
     needs.dedup();
     let agent = assignee(plan, task.assign_to.as_deref())?;
     let id = TaskId::from_index(plan.tasks.len());
-    Ok(AddedTask {
-        title: folded(&task.title).into(),
-        ..AddedTask::of(task, id, agent, needs)
-    })
+    Ok(AddedTask { title: folded(&task.title).into(), ..AddedTask::of(task, id, agent, needs) })
 }
 
 /// The agent for requested work: the one that is named, else the only one who can do it.
@@ -60,9 +53,7 @@ fn assignee(plan: &Plan, name: Option<&str>) -> Result<AgentId, String> {
         (None, _) => Err(format!("it names no agent; the run has {names}")),
         (Some(name), _) => match plan.find_agent(name) {
             Some(id) if workers.contains(&id) => Ok(id),
-            Some(_) => Err(format!(
-                "'{name}' is a person and is given no tasks; the run has {names}"
-            )),
+            Some(_) => Err(format!("'{name}' is a person and is given no tasks; the run has {names}")),
             None => Err(format!("the run has no agent {name:.100?}; it has {names}")),
         },
     }

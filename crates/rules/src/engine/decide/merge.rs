@@ -46,24 +46,13 @@ pub fn ended(draft: &mut Draft<'_>, merged: &Merged) {
             if own == 0 && peers.is_empty() {
                 return pipeline::accept(draft);
             }
-            (0..)
-                .take(own)
-                .for_each(|check| outgoing::run(draft, Job::Check(check)));
+            (0..).take(own).for_each(|check| outgoing::run(draft, Job::Check(check)));
             for (peer, check) in peers {
                 outgoing::run(draft, Job::PeerCheck(peer, check));
             }
         }
-        Merged::Conflict {
-            commit,
-            files,
-            with,
-            unmarked,
-        } => {
-            let others = if with.is_empty() {
-                String::new()
-            } else {
-                format!(" (by {})", with.join(", "))
-            };
+        Merged::Conflict { commit, files, with, unmarked } => {
+            let others = if with.is_empty() { String::new() } else { format!(" (by {})", with.join(", ")) };
             let finding = |file: &String| {
                 let what = match unmarked.get(file) {
                     None => "the file has both between conflict marks: keep what both were for, and remove the marks"
@@ -114,10 +103,7 @@ fn peers(draft: &Draft<'_>, commit: &Commit) -> Vec<(TaskId, u32)> {
         let other = draft.state.task(id);
         let committed = other.course.committed.as_deref();
         let merged = committed.filter(|committed| committed.merged && other.status() == Status::Done);
-        if !merged
-            .and_then(|merged| merged.commit.as_ref())
-            .is_some_and(shares)
-        {
+        if !merged.and_then(|merged| merged.commit.as_ref()).is_some_and(shares) {
             continue;
         }
         let task = plan.task(id);
@@ -142,9 +128,7 @@ pub fn checked(draft: &mut Draft<'_>) {
     let Some(judging) = draft.task.judging() else {
         return;
     };
-    let own = (0..)
-        .zip(&judging.checks)
-        .map(|(check, result)| (draft.id, check, result));
+    let own = (0..).zip(&judging.checks).map(|(check, result)| (draft.id, check, result));
     let peers = judging.merge.iter().flat_map(|merge| &merge.peers);
     let peers = peers.map(|((peer, check), result)| (*peer, *check, result));
     let mut found = Vec::new();
@@ -157,11 +141,7 @@ pub fn checked(draft: &mut Draft<'_>) {
             found.push(Finding::new(Severity::High, text));
         }
     }
-    if found.is_empty() {
-        pipeline::accept(draft)
-    } else {
-        send_back(draft, found)
-    }
+    if found.is_empty() { pipeline::accept(draft) } else { send_back(draft, found) }
 }
 
 fn accept(draft: &mut Draft<'_>, commit: &Commit) {
@@ -176,10 +156,7 @@ fn accept(draft: &mut Draft<'_>, commit: &Commit) {
         report.add(Severity::Info, text);
     }
     if let Some(merge) = merging(draft) {
-        let flaky = merge
-            .flaky
-            .iter()
-            .filter_map(|(job, result)| Some((draft.check_of(*job)?, result)));
+        let flaky = merge.flaky.iter().filter_map(|(job, result)| Some((draft.check_of(*job)?, result)));
         stages::note_flaky(&mut report, flaky);
     }
     conclude::record(draft, *report);
@@ -187,9 +164,7 @@ fn accept(draft: &mut Draft<'_>, commit: &Commit) {
 }
 
 fn send_back(draft: &mut Draft<'_>, findings: Vec<Finding>) {
-    let mut report = draft
-        .view()
-        .report(StageKey::MERGE, Verdict::Fail, Some(Cause::Merge));
+    let mut report = draft.view().report(StageKey::MERGE, Verdict::Fail, Some(Cause::Merge));
     report.findings = findings;
     conclude::record(draft, *report);
     conclude::not_good_enough(draft);

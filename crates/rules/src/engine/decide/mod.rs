@@ -107,11 +107,7 @@ pub fn decide(state: &State, fact: &Fact, now: Timestamp) -> Vec<Event> {
     let events = sla::follow_up(state, rules(state, fact, now), now);
     let events = budget::follow_up(state, events, last, now);
     debug_assert!(
-        events
-            .iter()
-            .filter(|event| matches!(event, Event::Run(RunEvent::TasksAdded(_))))
-            .count()
-            <= 1,
+        events.iter().filter(|event| matches!(event, Event::Run(RunEvent::TasksAdded(_)))).count() <= 1,
         "ids of tasks that come are taken from the plan before the record, so one record adds once"
     );
     let events = deferral::follow_up(events, now);

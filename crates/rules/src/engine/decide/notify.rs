@@ -48,17 +48,9 @@ pub fn follow_up(state: &State, mut events: Vec<Event>, now: Timestamp) -> Vec<E
     let mut follow = FollowUp::new(state, now);
     for event in &events {
         match event {
-            Event::Ask(
-                id,
-                AskEvent::Failed {
-                    gave_up: true,
-                    purpose,
-                    agent,
-                    class,
-                    message,
-                    ..
-                },
-            ) => follow.asked_in_vain(id.task, *purpose, *agent, (*class, message)),
+            Event::Ask(id, AskEvent::Failed { gave_up: true, purpose, agent, class, message, .. }) => {
+                follow.asked_in_vain(id.task, *purpose, *agent, (*class, message))
+            }
             // Most missions have no channels.
             _ if !state.plan.channels.is_empty() => follow.notify(event),
             _ => {}
@@ -77,12 +69,7 @@ struct FollowUp<'s> {
 
 impl<'s> FollowUp<'s> {
     fn new(state: &'s State, now: Timestamp) -> Self {
-        Self {
-            state,
-            now,
-            count: state.notices.count,
-            events: Vec::new(),
-        }
+        Self { state, now, count: state.notices.count, events: Vec::new() }
     }
 
     fn emit(&mut self, event: NoticeEvent) {
@@ -112,14 +99,7 @@ impl<'s> FollowUp<'s> {
             let down = self.state.notices.down_until(channel);
             if down.is_some_and(|until| self.now < until) {
                 let why = "the channel failed less than a minute before";
-                self.give_up(
-                    number,
-                    channel,
-                    notice,
-                    FailureClass::ProviderTransient,
-                    why,
-                    None,
-                );
+                self.give_up(number, channel, notice, FailureClass::ProviderTransient, why, None);
             }
         }
     }
@@ -133,12 +113,7 @@ impl<'s> FollowUp<'s> {
         message: &str,
         down_until: Option<Timestamp>,
     ) {
-        let failure = DeliveryFailure {
-            class,
-            message: message.to_owned(),
-            again: None,
-            down_until,
-        };
+        let failure = DeliveryFailure { class, message: message.to_owned(), again: None, down_until };
         self.emit(tried(number, channel, Some(failure)));
         self.emit(NoticeEvent::Died(Box::new(FailedOperation {
             id: format!("n{number}"),
@@ -188,11 +163,7 @@ pub fn letters_of_tools(turn: TurnId, failed: &[FailedTool]) -> impl Iterator<It
     (1..).zip(failed).map(move |(number, call): (u32, _)| {
         Event::Notice(Box::new(NoticeEvent::Died(Box::new(FailedOperation {
             id: format!("t{turn}.{number}"),
-            operation: Operation::Tool {
-                turn,
-                tool: call.tool.clone(),
-                arguments: call.arguments.clone(),
-            },
+            operation: Operation::Tool { turn, tool: call.tool.clone(), arguments: call.arguments.clone() },
             class: call.class,
             error: call.error.clone(),
         }))))
@@ -207,50 +178,32 @@ fn notice_of(event: &Event, now: Timestamp) -> Option<Notice> {
             gate: Some(*gate),
             points: result.avg_score,
             text: result.reason.clone().unwrap_or_default(),
-            ..of(if result.passed {
-                Topic::GatePassed
-            } else {
-                Topic::GateFailed
-            })
+            ..of(if result.passed { Topic::GatePassed } else { Topic::GateFailed })
         },
         Event::Hold(owner, opened @ HoldEvent::Opened { .. }) => return of_hold(*owner, opened, now),
         // One failure is told once, not again for everything that hangs on it; and nobody needs to hear what a person
         // has just done.
-        Event::Task(
-            task,
-            TaskEvent::Transition {
-                to: Status::Failed,
-                mode,
-                reason,
-                ..
-            },
-        ) if !matches!(mode, Some(FailureMode::Cascade | FailureMode::Cancelled)) => Notice {
-            task: Some(*task),
-            mode: *mode,
-            text: reason.clone().unwrap_or_default(),
-            ..of(Topic::TaskFailed)
-        },
+        Event::Task(task, TaskEvent::Transition { to: Status::Failed, mode, reason, .. })
+            if !matches!(mode, Some(FailureMode::Cascade | FailureMode::Cancelled)) =>
+        {
+            Notice {
+                task: Some(*task),
+                mode: *mode,
+                text: reason.clone().unwrap_or_default(),
+                ..of(Topic::TaskFailed)
+            }
+        }
         Event::Deadline(event) => return of_deadline(event, now),
-        Event::Task(task, TaskEvent::ForceAccepted { points, message }) => Notice {
-            task: Some(*task),
-            points: *points,
-            text: message.clone(),
-            ..of(Topic::ForceAccepted)
-        },
+        Event::Task(task, TaskEvent::ForceAccepted { points, message }) => {
+            Notice { task: Some(*task), points: *points, text: message.clone(), ..of(Topic::ForceAccepted) }
+        }
         _ => return None,
     })
 }
 
 /// The notification about a hold that opens.
 fn of_hold(owner: HoldOwner, event: &HoldEvent, now: Timestamp) -> Option<Notice> {
-    let HoldEvent::Opened {
-        number,
-        reason,
-        message,
-        expires,
-        ..
-    } = event
-    else {
+    let HoldEvent::Opened { number, reason, message, expires, .. } = event else {
         return None;
     };
     let topic = match reason {
@@ -264,10 +217,7 @@ fn of_hold(owner: HoldOwner, event: &HoldEvent, now: Timestamp) -> Option<Notice
         barrier: owner.barrier(),
         approval: (topic != Topic::DelayStarted).then_some(*number),
         waiting: owner.task().map(|_| *reason),
-        text: until.map_or_else(
-            || message.clone(),
-            |until| format!("until {}", until.to_rfc3339()),
-        ),
+        text: until.map_or_else(|| message.clone(), |until| format!("until {}", until.to_rfc3339())),
         ..Notice::new(topic, now)
     })
 }
@@ -284,11 +234,7 @@ fn of_deadline(event: &DeadlineEvent, now: Timestamp) -> Option<Notice> {
         DeadlineStep::Violated => (Topic::DeadlinePassed, format!("the deadline, {due}, passed")),
         DeadlineStep::Set | DeadlineStep::Met => return None,
     };
-    Some(Notice {
-        task: event.task,
-        text,
-        ..Notice::new(topic, now)
-    })
+    Some(Notice { task: event.task, text, ..Notice::new(topic, now) })
 }
 
 /// The channels that are told: those that the thing names, else the default ones, which hear of nothing that
@@ -312,11 +258,7 @@ fn own_of<'s>(state: &'s State, notice: &Notice) -> Option<&'s [Box<str>]> {
 }
 
 fn tried(number: u32, channel: &str, failure: Option<DeliveryFailure>) -> NoticeEvent {
-    NoticeEvent::Tried {
-        number,
-        channel: channel.into(),
-        failure,
-    }
+    NoticeEvent::Tried { number, channel: channel.into(), failure }
 }
 
 /// How a try to deliver ended.
@@ -331,11 +273,7 @@ pub fn delivered(state: &State, number: u32, result: &Result<(), Undelivered>, n
     };
     // Whatever a channel says, it may say something else a moment later.
     let failed = FailedTry {
-        again: if failure.hopeless {
-            Again::Nothing
-        } else {
-            Again::Request
-        },
+        again: if failure.hopeless { Again::Nothing } else { Again::Request },
         ..FailedTry::of(failure.class, failure.retry_after, failure.jitter)
     };
     let (class, message) = (failure.class, &*failure.message);
@@ -351,11 +289,7 @@ pub fn delivered(state: &State, number: u32, result: &Result<(), Undelivered>, n
         }
         Retry::Window | Retry::Never => {
             // What waits behind it goes first, so that nothing of it is tried.
-            let behind: Vec<u32> = state
-                .notices
-                .queue(&open.channel)
-                .filter(|n| *n != number)
-                .collect();
+            let behind: Vec<u32> = state.notices.queue(&open.channel).filter(|n| *n != number).collect();
             follow.give_up_each(&behind, class, message);
             let down = Some(now.plus(DOWN_FOR));
             follow.give_up(number, &open.channel, &open.notice, class, message, down);
@@ -367,11 +301,7 @@ pub fn delivered(state: &State, number: u32, result: &Result<(), Undelivered>, n
 /// The dead-letter queue has them.
 pub fn filed(state: &State, ids: &[String]) -> Vec<Event> {
     let letters = state.notices.letters();
-    let ids: Vec<String> = ids
-        .iter()
-        .filter(|id| letters.contains_key(*id))
-        .cloned()
-        .collect();
+    let ids: Vec<String> = ids.iter().filter(|id| letters.contains_key(*id)).cloned().collect();
     if ids.is_empty() {
         return Vec::new();
     }
@@ -381,10 +311,7 @@ pub fn filed(state: &State, ids: &[String]) -> Vec<Event> {
 /// The events between the last work and the end of a session: the end is announced, and deliveries on their way
 /// are waited for. `None` where nothing comes between.
 pub fn before_the_end(state: &State, now: Timestamp) -> Option<Vec<Event>> {
-    let by_signal = matches!(
-        state.session.stop,
-        Some(StopCause::Interrupted | StopCause::Terminated)
-    );
+    let by_signal = matches!(state.session.stop, Some(StopCause::Interrupted | StopCause::Terminated));
     let notices = &state.notices;
     // Who pressed Ctrl-C wants the end, not a wait for it.
     if by_signal {
@@ -406,9 +333,7 @@ fn announce(state: &State, now: Timestamp) -> Vec<Event> {
         (counts.awaiting, "waiting for a person"),
         (counts.below_threshold, "accepted below the bar"),
     ];
-    let parts = parts
-        .into_iter()
-        .filter(|(count, what)| *count > 0 || *what == "done");
+    let parts = parts.into_iter().filter(|(count, what)| *count > 0 || *what == "done");
     let parts: Vec<String> = parts.map(|(count, what)| format!("{count} {what}")).collect();
     let mut follow = FollowUp::new(state, now);
     follow.request_deliveries(&Notice {

@@ -16,11 +16,7 @@ use super::gates::evaluate_gate;
 use super::intake;
 
 pub fn command(state: &State, input: &OperatorInput, now: Timestamp) -> Vec<Event> {
-    if input
-        .id
-        .as_ref()
-        .is_some_and(|id| state.commands.contains_key(id))
-    {
+    if input.id.as_ref().is_some_and(|id| state.commands.contains_key(id)) {
         return Vec::new();
     }
     let result = evaluate_command(state, &input.command);
@@ -31,13 +27,13 @@ pub fn command(state: &State, input: &OperatorInput, now: Timestamp) -> Vec<Even
     // A run of many tasks is cancelled in several records; the last one says that the command is taken.
     let is_whole =
         !matches!(input.command, Command::CancelRun) || open_tasks(state).nth(MOST_AT_ONCE).is_none();
-    events.extend(input.id.clone().filter(|_| is_whole).map(|id| {
-        Event::Run(RunEvent::CommandTaken {
-            id,
-            result,
-            by: input.by.clone(),
-        })
-    }));
+    events.extend(
+        input
+            .id
+            .clone()
+            .filter(|_| is_whole)
+            .map(|id| Event::Run(RunEvent::CommandTaken { id, result, by: input.by.clone() })),
+    );
     events
 }
 
@@ -66,10 +62,7 @@ fn apply(state: &State, command: &Command, by: &str, now: Timestamp) -> Vec<Even
 }
 
 fn paused(by: &str, for_good: bool) -> Event {
-    Event::Run(RunEvent::Paused {
-        by: by.to_owned(),
-        for_good,
-    })
+    Event::Run(RunEvent::Paused { by: by.to_owned(), for_good })
 }
 
 fn open_tasks(state: &State) -> impl Iterator<Item = TaskId> {
@@ -99,13 +92,7 @@ fn override_gate(state: &State, gate: GateId, reason: &str, by: &str) -> Vec<Eve
     } else if !found.has_failed() {
         return Vec::new();
     }
-    events.push(Event::Gate(
-        gate,
-        GateEvent::Overridden {
-            reason: reason.to_owned(),
-            by: by.to_owned(),
-        },
-    ));
+    events.push(Event::Gate(gate, GateEvent::Overridden { reason: reason.to_owned(), by: by.to_owned() }));
     events
 }
 
@@ -116,11 +103,9 @@ pub fn evaluate_command(state: &State, command: &Command) -> CommandResult {
         Command::Approve { of, number } => answer_meets(state, *of, *number, true),
         Command::Reject { of, number, .. } => answer_meets(state, *of, *number, false),
         Command::Answer { task, number, text } => question_meets(state, *task, *number, text),
-        Command::AnswerAcceptance {
-            task,
-            attempt,
-            refused,
-        } => acceptance_meets(state, *task, *attempt, refused.is_none()),
+        Command::AnswerAcceptance { task, attempt, refused } => {
+            acceptance_meets(state, *task, *attempt, refused.is_none())
+        }
         Command::CancelTask { task } => match state.known(*task) {
             None => Unknown,
             // Nobody works on it, and nobody will.
@@ -132,11 +117,7 @@ pub fn evaluate_command(state: &State, command: &Command) -> CommandResult {
         Command::CancelRun if state.is_unfinished() => Applied,
         Command::CancelRun => {
             let cancelled = |task: &TaskState| task.mode() == Some(FailureMode::Cancelled);
-            if state.tasks.iter().any(cancelled) {
-                AlreadySo
-            } else {
-                DecidedOtherwise
-            }
+            if state.tasks.iter().any(cancelled) { AlreadySo } else { DecidedOtherwise }
         }
         Command::AddTask { request, task } => match intake::task_of(&state.plan, request) {
             Some(_) => AlreadySo,

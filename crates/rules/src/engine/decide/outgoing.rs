@@ -17,20 +17,8 @@ pub fn run(draft: &mut Draft<'_>, job: Job) {
 
 /// Puts a call to an agent on record.
 pub fn ask(draft: &mut Draft<'_>, purpose: Purpose, agent: AgentId) {
-    let id = AskId {
-        task: draft.id,
-        number: draft.task.work.asked + 1,
-        attempt_try: 1,
-    };
-    draft.emit(Event::Ask(
-        id,
-        AskEvent::Requested {
-            purpose,
-            agent,
-            strict: None,
-            not_before: None,
-        },
-    ));
+    let id = AskId { task: draft.id, number: draft.task.work.asked + 1, attempt_try: 1 };
+    draft.emit(Event::Ask(id, AskEvent::Requested { purpose, agent, strict: None, not_before: None }));
 }
 
 /// Asks for the same once more: the same agent, or one that is asked instead.
@@ -51,26 +39,11 @@ pub fn ask_again(
         *round += 1;
     }
     let id = if purpose == open.purpose {
-        AskId {
-            attempt_try: open.id.attempt_try + 1,
-            ..open.id
-        }
+        AskId { attempt_try: open.id.attempt_try + 1, ..open.id }
     } else {
-        AskId {
-            number: draft.task.work.asked + 1,
-            attempt_try: 1,
-            ..open.id
-        }
+        AskId { number: draft.task.work.asked + 1, attempt_try: 1, ..open.id }
     };
-    draft.emit(Event::Ask(
-        id,
-        AskEvent::Requested {
-            purpose,
-            agent,
-            strict,
-            not_before,
-        },
-    ));
+    draft.emit(Event::Ask(id, AskEvent::Requested { purpose, agent, strict, not_before }));
 }
 
 /// Ends the wait for an agent that was asked.
@@ -100,12 +73,7 @@ pub fn ask_limited_again(draft: &mut Draft<'_>) {
 
 /// Nobody waits for the judges that are out: their calls are given up.
 pub fn call_off(draft: &mut Draft<'_>) {
-    let judges = draft
-        .task
-        .work
-        .asks
-        .iter()
-        .filter(|open| open.purpose.is_judging());
+    let judges = draft.task.work.asks.iter().filter(|open| open.purpose.is_judging());
     for open in judges.cloned().collect::<Vec<_>>() {
         let why = "cancelled: reviews are switched off".to_owned();
         give_up(draft, &open, FailureClass::Unknown, why);

@@ -46,11 +46,7 @@ fn go_on(draft: &mut Draft<'_>, behind: StageKey) {
         go_on_from(draft, |key| key > behind);
     } else if pass_through(draft, |key| key > behind && key <= StageKey::CHECKS) {
         // What a check writes is part of the work, so files are looked at behind the last one.
-        if is_stale(draft) {
-            scan(draft, AfterScan::Judges)
-        } else {
-            judge(draft)
-        }
+        if is_stale(draft) { scan(draft, AfterScan::Judges) } else { judge(draft) }
     }
 }
 
@@ -113,9 +109,7 @@ fn act(draft: &mut Draft<'_>, key: StageKey, next: Next) -> bool {
             return stage_of(draft, key).is_some_and(|stage| open(draft, stage, round));
         }
         Next::Pass(report) => {
-            report
-                .into_iter()
-                .for_each(|report| conclude::record(draft, *report));
+            report.into_iter().for_each(|report| conclude::record(draft, *report));
             return true;
         }
         Next::Unread(report) => {
@@ -125,16 +119,8 @@ fn act(draft: &mut Draft<'_>, key: StageKey, next: Next) -> bool {
                 Some(report) => act(draft, key, Next::Fail(report)),
             };
         }
-        Next::Nudge {
-            compilation,
-            others,
-            missing,
-        } => {
-            draft.emit_own(TaskEvent::Nudged {
-                compilation,
-                others,
-                missing,
-            });
+        Next::Nudge { compilation, others, missing } => {
+            draft.emit_own(TaskEvent::Nudged { compilation, others, missing });
             draft.enter(Status::InProgress);
         }
         Next::Fail(report) => {
@@ -172,10 +158,7 @@ pub fn accept(draft: &mut Draft<'_>) {
     }
     // Of work that is being merged that was said when its merge began.
     let is_first = !merge::has_begun(draft);
-    let weighed = [
-        stages::weigh_accepted_tests(draft.view()),
-        stages::weigh_proof(draft.view()),
-    ];
+    let weighed = [stages::weigh_accepted_tests(draft.view()), stages::weigh_proof(draft.view())];
     let weighed = weighed.into_iter().flatten().filter(|_| is_first);
     weighed.for_each(|report| conclude::record(draft, *report));
     let unreviewed = is_first && draft.view().is_unreviewed(None);
@@ -202,9 +185,7 @@ fn needs_scan(draft: &Draft<'_>) -> bool {
         || (task.route.is_some() && task.has_worktree())
         || task.screenshots().next().is_some()
         || (task.route.is_none() && stages::asks_what_it_said(draft.plan(), draft.id, &draft.task))
-        || task
-            .verification()
-            .is_some_and(|by| !named_files(&by.criteria).is_empty())
+        || task.verification().is_some_and(|by| !named_files(&by.criteria).is_empty())
 }
 
 /// The files that the task's rules name were looked at. Without its files nobody needs to judge the work.
@@ -386,10 +367,7 @@ pub fn has_said(draft: &Draft<'_>, purpose: Purpose) -> bool {
 }
 
 fn speaker<'r>(open: &Ask, reply: Option<&'r ReplyRef>) -> Actor<'r> {
-    Actor {
-        agent: Some(open.agent),
-        model: reply.and_then(|reply| reply.model.as_deref()),
-    }
+    Actor { agent: Some(open.agent), model: reply.and_then(|reply| reply.model.as_deref()) }
 }
 
 /// A judge is not independent of the work after all: whatever it says does not count, and asked again it would be answered
@@ -470,10 +448,7 @@ fn seat_ended(draft: &mut Draft<'_>, now: Timestamp) {
 
 /// Whether anybody is asked whom the options, as they are now, do not want asked (`resume --no-eval`): in which stage.
 fn asked_in_vain(state: &State, id: TaskId) -> Option<StageKey> {
-    let judging = state
-        .task(id)
-        .judging()
-        .filter(|_| !state.plan.rules.settings.evaluate)?;
+    let judging = state.task(id).judging().filter(|_| !state.plan.rules.settings.evaluate)?;
     match &judging.stage {
         Some(stage) => (stage.open && stage.seat.is_some()).then_some(stage.key),
         // Who has said it has not been asked in vain.

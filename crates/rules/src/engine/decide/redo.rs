@@ -25,10 +25,8 @@ pub fn retry_failed(state: &State) -> Vec<Event> {
         .filter(|id| state.has_failed_for_good(*id) && state.fixup_of(*id).is_none())
         .take(MOST_AT_ONCE)
         .collect();
-    let mut events: Vec<Event> = failed
-        .iter()
-        .flat_map(|id| from_the_start(state, *id, "failed work is tried again"))
-        .collect();
+    let mut events: Vec<Event> =
+        failed.iter().flat_map(|id| from_the_start(state, *id, "failed work is tried again")).collect();
     events.extend(failed.iter().flat_map(|id| fixups::taken_back(state, *id)));
     events
 }
@@ -73,10 +71,7 @@ pub fn built_on(plan: &Plan, roots: &[TaskId]) -> BTreeMap<TaskId, TaskId> {
     let mut open: Vec<(TaskId, TaskId)> = roots.iter().rev().map(|root| (*root, *root)).collect();
     while let Some((id, root)) = open.pop() {
         // A fixup is built on the failure that it mends, and whatever waited for that one on the fixup.
-        let mended = plan
-            .mended_by(id)
-            .into_iter()
-            .flat_map(|source| plan.waiting_for(source));
+        let mended = plan.mended_by(id).into_iter().flat_map(|source| plan.waiting_for(source));
         for next in plan.waiting_for(id).chain(plan.fixup(id)).chain(mended) {
             if let Entry::Vacant(vacant) = found.entry(next) {
                 vacant.insert(root);
@@ -107,10 +102,7 @@ pub fn withdraw(state: &State, id: TaskId, why: &str) -> Vec<Event> {
     // and waits for a slot to go on after an answer, is over: no turn may ever have the name of another one.
     let attempt = task.attempt.number + u32::from(task.attempt.turn > 0);
     let mut draft = Draft::new(state, id);
-    draft.emit_own(TaskEvent::AttemptPlanned {
-        attempt,
-        kind: AttemptKind::Execute,
-    });
+    draft.emit_own(TaskEvent::AttemptPlanned { attempt, kind: AttemptKind::Execute });
     draft.into_events()
 }
 

@@ -20,20 +20,12 @@ pub fn resume(state: &State, resume: &LaterSession, now: Timestamp) -> Vec<Event
     if let (Some(from), Some(to)) = (&state.options.state_base, &resume.options.state_base)
         && from != to
     {
-        events.push(Event::Run(RunEvent::Moved {
-            from: from.clone(),
-            to: to.clone(),
-        }));
+        events.push(Event::Run(RunEvent::Moved { from: from.clone(), to: to.clone() }));
     }
     for id in state.plan.task_ids() {
         let task = state.task(id);
         if task.deferral.is_some() {
-            events.extend(admission::wait_anew(
-                state,
-                id,
-                pipeline::judge_disabled(state, id),
-                now,
-            ));
+            events.extend(admission::wait_anew(state, id, pipeline::judge_disabled(state, id), now));
         }
         if task.work.turn.is_some() {
             let turn = state.current_turn(id);

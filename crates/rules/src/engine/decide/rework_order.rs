@@ -19,10 +19,7 @@ pub fn order(state: &State, again: &BTreeSet<TaskId>) -> BTreeMap<TaskId, (Vec<T
     let mut roots: Vec<TaskId> = state.plan.selected_ids().filter(is_done_again).collect();
     roots.sort_by_key(|id| (!has_begun(*id), state.plan.task(*id).wave, *id));
     let mut last_of: BTreeMap<String, Vec<TaskId>> = BTreeMap::new();
-    for id in after_what_they_need(state, &roots)
-        .into_iter()
-        .filter(is_done_again)
-    {
+    for id in after_what_they_need(state, &roots).into_iter().filter(is_done_again) {
         let mut before = BTreeSet::new();
         for place in places(state, id) {
             let last = last_of.entry(place).or_default();
@@ -76,14 +73,9 @@ fn needed(state: &State, id: TaskId) -> impl Iterator<Item = TaskId> {
 /// Where the files lie that a task names, as far as they are known.
 pub fn places(state: &State, id: TaskId) -> BTreeSet<String> {
     let (task, plan) = (state.task(id), state.plan.task(id));
-    let accepted = task
-        .acceptance()
-        .into_iter()
-        .flat_map(|acceptance| &acceptance.files);
+    let accepted = task.acceptance().into_iter().flat_map(|acceptance| &acceptance.files);
     let lost = task.reopened.iter().flat_map(|open| &open.files);
     let seen = accepted.chain(lost).map(|file| &*file.path);
     let targets = plan.target_files.iter().map(AsRef::as_ref);
-    seen.chain(targets)
-        .map(|path| state.plan.place(id, path))
-        .collect()
+    seen.chain(targets).map(|path| state.plan.place(id, path)).collect()
 }

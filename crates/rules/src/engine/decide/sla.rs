@@ -69,13 +69,7 @@ fn settled(state: &State, entity: Option<TaskId>, now: Timestamp) -> Option<Dead
 fn said(state: &State, entity: Option<TaskId>, step: DeadlineStep, now: Timestamp) -> Option<DeadlineEvent> {
     state.deadline_planned(entity)?;
     let known = state.deadlines.of(entity).filter(|known| !known.is_settled())?;
-    Some(DeadlineEvent {
-        step,
-        task: entity,
-        since: known.since,
-        due: known.due,
-        at: now,
-    })
+    Some(DeadlineEvent { step, task: entity, since: known.since, due: known.due, at: now })
 }
 
 /// Most of the time is gone.
@@ -104,10 +98,7 @@ pub fn passed(state: &State, entity: Option<TaskId>, now: Timestamp) -> Vec<Even
     for id in tasks.filter(|id| !state.task(*id).status().is_terminal()) {
         let whose = if entity.is_some() { "its" } else { "the mission's" };
         let mut draft = Draft::new(state, id);
-        draft.fail(
-            FailureMode::Deadline,
-            format!("{whose} deadline, {}, passed", event.due.to_rfc3339()),
-        );
+        draft.fail(FailureMode::Deadline, format!("{whose} deadline, {}, passed", event.due.to_rfc3339()));
         events.extend(draft.into_events());
     }
     events

@@ -38,10 +38,7 @@ pub fn start_turn(draft: &mut Draft<'_>, prompt: Prompt) {
         return side_effects::hold_back(draft, "its agent would be spoken to once more");
     }
     let current = draft.task.turn(draft.id);
-    let turn = TurnId {
-        turn: current.turn + 1,
-        ..current
-    };
+    let turn = TurnId { turn: current.turn + 1, ..current };
     draft.emit(Event::Turn(turn, TurnEvent::Started(Prompt { turn, ..prompt })));
     if draft.task.status() == Status::Assigned {
         draft.enter(Status::InProgress);
@@ -50,26 +47,11 @@ pub fn start_turn(draft: &mut Draft<'_>, prompt: Prompt) {
 
 /// Decides about a spawn or request that failed: it is repeated within its bounds, or the turn ends.
 pub fn request_failed(state: &State, input: &Fact, now: Timestamp) -> Vec<Event> {
-    let Fact::TurnRequestFailed {
-        turn,
-        class,
-        before_effect,
-        message,
-        retry_after,
-        jitter,
-    } = input
-    else {
+    let Fact::TurnRequestFailed { turn, class, before_effect, message, retry_after, jitter } = input else {
         return Vec::new();
     };
-    let is_classified = state
-        .plan
-        .middleware(turn.task)
-        .has(AgentMiddleware::Classification);
-    let class = if is_classified {
-        class
-    } else {
-        &FailureClass::Unknown
-    };
+    let is_classified = state.plan.middleware(turn.task).has(AgentMiddleware::Classification);
+    let class = if is_classified { class } else { &FailureClass::Unknown };
     let mut failure = FailedTry::of(*class, *retry_after, *jitter);
     if *before_effect {
         failure.again = Again::Start;
@@ -95,10 +77,7 @@ pub fn request_failed(state: &State, input: &Fact, now: Timestamp) -> Vec<Event>
         }
         return events;
     }
-    let mut end = TurnEnd {
-        jitter: *jitter,
-        ..TurnEnd::failed(*turn, *class, message)
-    };
+    let mut end = TurnEnd { jitter: *jitter, ..TurnEnd::failed(*turn, *class, message) };
     end.exit.retry_after = *retry_after;
     finish_turn(state, end, now)
 }

@@ -36,15 +36,8 @@ fn judges_nothing(draft: &mut Draft<'_>) {
     let Some(route) = draft.plan().route(draft.id) else {
         return;
     };
-    let left: Vec<&str> = draft
-        .plan()
-        .judged(draft.id)
-        .map(|id| draft.plan().title(id))
-        .collect();
-    let message = format!(
-        "there is nothing to judge: '{}' is not part of the run",
-        left.join("', '")
-    );
+    let left: Vec<&str> = draft.plan().judged(draft.id).map(|id| draft.plan().title(id)).collect();
+    let message = format!("there is nothing to judge: '{}' is not part of the run", left.join("', '"));
     let (cause, key) = (Cause::Artifact, StageKey::VERIFICATION);
     let report = draft.view().remark(key, Verdict::Refer, Some(cause), &message);
     conclude::record(draft, *report);
@@ -158,9 +151,7 @@ impl SendBack {
         let by = plan.title(verification);
         let mut events = from_the_start(state, target, &format!("sent back by the verification '{by}'"));
         // The task itself is tried again; what made up for its failure is taken back.
-        let fixup = plan
-            .fixup(target)
-            .filter(|_| state.task(target).status() == Status::Failed);
+        let fixup = plan.fixup(target).filter(|_| state.task(target).status() == Status::Failed);
         if fixup.is_some() {
             events.extend(fixups::taken_back(state, target));
         }
@@ -183,11 +174,6 @@ impl SendBack {
         }
         let all: BTreeSet<TaskId> = built.iter().copied().chain([target]).collect();
         events.extend(withdrawn(plan, &all, &built));
-        Self {
-            why,
-            events,
-            stopped,
-            kept,
-        }
+        Self { why, events, stopped, kept }
     }
 }

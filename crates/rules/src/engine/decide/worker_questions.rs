@@ -65,11 +65,7 @@ fn orchestrator(draft: &Draft<'_>) -> Option<AgentId> {
 /// Decides by the orchestrator's word whether an output is a question. Without that word only an explicit
 /// question counts.
 pub fn confirmed(draft: &mut Draft<'_>, answer: Result<&Answer, &str>, now: Timestamp) {
-    let asked = draft
-        .task
-        .dialog
-        .as_deref()
-        .and_then(|dialog| dialog.said.clone());
+    let asked = draft.task.dialog.as_deref().and_then(|dialog| dialog.said.clone());
     match (answer, asked) {
         (Ok(Answer::IsQuestion(true)), Some(asked)) => pose(draft, &asked, now),
         _ => judge(draft),
@@ -108,10 +104,7 @@ fn ask_person(draft: &mut Draft<'_>, now: Timestamp) {
             ),
         ),
     };
-    let hold = Hold {
-        expires,
-        ..Hold::of(reason)
-    };
+    let hold = Hold { expires, ..Hold::of(reason) };
     holds::ask(draft, hold, "the agent asked something", message);
 }
 
@@ -124,10 +117,7 @@ fn raise(draft: &mut Draft<'_>, broken: &BrokenAssumption) {
         broken.kind.as_str(),
         broken.evidence
     );
-    let hold = Hold {
-        stage: StageKey::OUTCOME,
-        ..Hold::of(WaitingReason::Operator)
-    };
+    let hold = Hold { stage: StageKey::OUTCOME, ..Hold::of(WaitingReason::Operator) };
     holds::ask(draft, hold, because, message);
 }
 
@@ -145,11 +135,7 @@ pub fn answered(draft: &mut Draft<'_>, agent: AgentId, answer: Result<&Answer, &
 /// The answer is taken: the agent goes on in a new turn of its attempt, at once where there is room for it. A task that
 /// waited for a person gave up its slot.
 pub fn take(draft: &mut Draft<'_>, answer: &str, by: &str, number: Option<u32>) {
-    draft.emit_own(TaskEvent::Answered {
-        answer: answer.to_owned(),
-        by: by.to_owned(),
-        number,
-    });
+    draft.emit_own(TaskEvent::Answered { answer: answer.to_owned(), by: by.to_owned(), number });
     if draft.task.status() == Status::AwaitingApproval {
         // Whom it waited to ask is asked no more.
         if draft.task.deferral.is_some() {

@@ -37,13 +37,8 @@ pub fn worst_case(state: &State, id: TaskId) -> WorstCase {
     };
     let mut attempts = attempts(state.plan.task(id), judge);
     if gets_fixup(state, id) {
-        let fixup = TaskPlan {
-            foundation: false,
-            ..state.plan.task(id).clone()
-        };
-        attempts = attempts
-            .zip(self::attempts(&fixup, judge))
-            .map(|(own, fixup)| own.saturating_add(fixup));
+        let fixup = TaskPlan { foundation: false, ..state.plan.task(id).clone() };
+        attempts = attempts.zip(self::attempts(&fixup, judge)).map(|(own, fixup)| own.saturating_add(fixup));
     }
     let per_attempt = |calls: u64| attempts.map(|attempts| u64::from(attempts).saturating_mul(calls));
     // What its criteria are cut into holds for all attempts of a task; a fixup is another task.
@@ -100,10 +95,7 @@ fn attempts(plan: &TaskPlan, judge: Option<&Judge>) -> Option<u32> {
     task.plan_attempt(1, AttemptKind::Execute);
     if plan.is_isolated() {
         // Its merge may send it back once beside the limits.
-        task.course.committed = Some(Box::new(Committed {
-            conflicts: 1,
-            ..Committed::default()
-        }));
+        task.course.committed = Some(Box::new(Committed { conflicts: 1, ..Committed::default() }));
     }
     while let Some(kind) = allowed_attempt(plan, &task, only_by_agent, evaluated) {
         if task.course.tries >= COUNTED {

@@ -86,13 +86,9 @@ impl Event {
             Self::Task(task, TaskEvent::FellBack { to, work: true, .. }) => {
                 Some(PlanStep::HandedOver { task: *task, to: *to })
             }
-            Self::Task(
-                task,
-                TaskEvent::AttemptPlanned {
-                    kind: AttemptKind::Execute,
-                    ..
-                },
-            ) => Some(PlanStep::Anew(*task)),
+            Self::Task(task, TaskEvent::AttemptPlanned { kind: AttemptKind::Execute, .. }) => {
+                Some(PlanStep::Anew(*task))
+            }
             _ => None,
         }
     }

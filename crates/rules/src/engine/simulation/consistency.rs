@@ -14,21 +14,11 @@ use super::{Response, inputs};
 pub fn followed(state: &State) -> String {
     let open: Vec<_> = state.gates.iter().map(|gate| (gate.open, gate.left)).collect();
     let out: Vec<bool> = state.tasks.iter().map(|task| task.not_taken).collect();
-    let due = (
-        &state.queues.gates_due,
-        &state.queues.cascades_due,
-        &state.queues.halting,
-    );
-    let held = (
-        &state.barriers,
-        &state.queues.barriers_due,
-        &state.queues.barriers_reached,
-    );
+    let due = (&state.queues.gates_due, &state.queues.cascades_due, &state.queues.halting);
+    let held = (&state.barriers, &state.queues.barriers_due, &state.queues.barriers_reached);
     let ready: Vec<_> = state.queues.ready.next_up().collect();
     let agents = (0..state.plan.agents.len()).map(AgentId::from_index);
-    let room: Vec<_> = agents
-        .map(|agent| state.queues.ready.has_room_for(agent, 0))
-        .collect();
+    let room: Vec<_> = agents.map(|agent| state.queues.ready.has_room_for(agent, 0)).collect();
     let watches = |id| state.queues.watchers.watched(id).is_some();
     let waiting: Vec<TaskId> = state.plan.every_task_id().filter(|id| watches(*id)).collect();
     let approvals: Vec<TaskId> = state.queues.watchers.of(Prerequisite::Agreement).collect();
@@ -76,17 +66,11 @@ fn watches_what_it_lacks(state: &State, id: TaskId) {
     let task = state.task(id);
     let is_to_begin = task.status() == Status::Pending && task.deferral.is_none() && state.takes(id);
     let lacks: Vec<Prerequisite> = state.unmet(id, 0).map(|(_, requirement)| requirement).collect();
-    let first = lacks
-        .first()
-        .filter(|_| is_to_begin && state.phase != RunPhase::New);
+    let first = lacks.first().filter(|_| is_to_begin && state.phase != RunPhase::New);
     let watched = state.queues.watchers.watched(id);
     assert_eq!(watched.is_some(), first.is_some(), "{id:?} {watched:?} {lacks:?}");
     let watched = watched.is_none_or(|watched| lacks.contains(&watched));
-    assert!(
-        watched,
-        "{id:?} {:?} {lacks:?}",
-        state.queues.watchers.watched(id)
-    );
+    assert!(watched, "{id:?} {:?} {lacks:?}", state.queues.watchers.watched(id));
     let is_asked = state.queues.watchers.watched(id) == Some(Prerequisite::Agreement);
     assert!(!is_asked || lacks.len() == 1, "{id:?} {lacks:?}");
 }
@@ -106,15 +90,9 @@ pub fn is_up_to_date(state: &State) {
     let is_deferred = |id: &TaskId| state.task(*id).deferral.is_some() && !state.task(*id).is_queued();
     let deferred = state.plan.every_task_id().filter(is_deferred);
     assert!(state.timers.deferred().eq(deferred), "{:?}", state.timers);
-    assert!(
-        !state.session.failed_fast || state.sums.counts.failed > 0,
-        "nothing has failed"
-    );
+    assert!(!state.session.failed_fast || state.sums.counts.failed > 0, "nothing has failed");
     for task in &state.tasks {
-        let for_a_limit = task
-            .deferral
-            .as_deref()
-            .filter(|wait| wait.why == DeferralReason::Window);
+        let for_a_limit = task.deferral.as_deref().filter(|wait| wait.why == DeferralReason::Window);
         let is_limited = task.work.asks.iter().any(|open| open.window.is_some());
         // Its worker's limit holds too where it was begun anew meanwhile.
         let has_worked = task.attempt.turn > 0 || task.attempt.number > 1;
@@ -146,11 +124,7 @@ fn is_awaited(state: &State, effect: &Effect) -> bool {
     let input = match effect {
         // The next session looks first at what was accepted, whether or not this one was about to, and delivers last.
         Effect::RunTurn { .. } | Effect::Audit { .. } | Effect::DeliverWork { .. } => return false,
-        Effect::PreparePrompt(turn) => vec![Fact::PromptReady(Prompt {
-            turn: *turn,
-            digest: None,
-            cues: 0,
-        })],
+        Effect::PreparePrompt(turn) => vec![Fact::PromptReady(Prompt { turn: *turn, digest: None, cues: 0 })],
         other => inputs(state, other, &Response::Finished),
     };
     let now = Timestamp(9);

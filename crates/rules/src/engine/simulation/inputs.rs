@@ -12,11 +12,7 @@ use crate::plan::TaskPlan;
 pub fn inputs(state: &State, effect: &Effect, answer: &Response) -> Vec<Fact> {
     match (effect, answer) {
         (effect, Response::Void { changed, shared }) if effect.judged_work().is_some() => {
-            let said = |yes: bool| {
-                yes.then(|| "tests/a was changed".to_owned())
-                    .into_iter()
-                    .collect()
-            };
+            let said = |yes: bool| yes.then(|| "tests/a was changed".to_owned()).into_iter().collect();
             vec![Fact::StageVoided(Box::new(crate::engine::VoidedStage {
                 work: effect.judged_work().expect("it was asked just now"),
                 changed: said(*changed),
@@ -25,10 +21,7 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Response) -> Vec<Fact> {
             }))]
         }
         (Effect::NoteFiles { turn, starts, shared }, answer) => {
-            let record = FileRef {
-                length: 3,
-                digest: Digest::of(b"{}"),
-            };
+            let record = FileRef { length: 3, digest: Digest::of(b"{}") };
             vec![Fact::FilesNoted {
                 turn: *turn,
                 starts: *starts,
@@ -53,19 +46,13 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Response) -> Vec<Fact> {
                 _ => None,
             };
             let interrupted = matches!(answer, Response::Interrupted);
-            let exit = Exit {
-                failure,
-                ..Exit::default()
-            };
+            let exit = Exit { failure, ..Exit::default() };
             let asked = match answer {
                 Response::Asks(asked) => Some(asked.clone()),
                 Response::Escalates(asked) => asked.clone(),
                 _ => None,
             };
-            let output = Some(FileRef {
-                length: 2,
-                digest: Digest::of(b"ok"),
-            });
+            let output = Some(FileRef { length: 2, digest: Digest::of(b"ok") });
             let files = match answer {
                 Response::Did(files) => Some(files.clone()),
                 _ => None,
@@ -98,37 +85,21 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Response) -> Vec<Fact> {
                 Fact::TurnEnded(Box::new(end)),
             ]
         }
-        (Effect::Job { turn, job }, answer) => vec![Fact::JobEnded {
-            turn: *turn,
-            job: *job,
-            end: job_end(state, turn.task, *job, answer),
-        }],
+        (Effect::Job { turn, job }, answer) => {
+            vec![Fact::JobEnded { turn: *turn, job: *job, end: job_end(state, turn.task, *job, answer) }]
+        }
         (Effect::DeliverWork { .. }, answer) => vec![Fact::WorkDelivered(Delivery {
             commits: 1,
             waits: None,
             why: matches!(answer, Response::Unreachable(_)).then(|| "a lock".to_owned()),
         })],
         (Effect::Audit { number }, answer) => vec![Fact::Audited(Box::new(audit(state, *number, answer)))],
-        (
-            Effect::Ask {
-                id,
-                purpose: purpose @ Purpose::Score(_),
-                agent,
-                ..
-            },
-            answer,
-        ) if !matches!(answer, Response::Unreachable(_) | Response::NeverAsked) => {
-            let file = FileRef {
-                length: 1,
-                digest: reply_digest(id.attempt_try),
-            };
-            let reply = ReplyRef {
-                reply: file,
-                model: None,
-                usage: Usage::default(),
-                tools: None,
-                judgement: None,
-            };
+        (Effect::Ask { id, purpose: purpose @ Purpose::Score(_), agent, .. }, answer)
+            if !matches!(answer, Response::Unreachable(_) | Response::NeverAsked) =>
+        {
+            let file = FileRef { length: 1, digest: reply_digest(id.attempt_try) };
+            let reply =
+                ReplyRef { reply: file, model: None, usage: Usage::default(), tools: None, judgement: None };
             let panel = state.plan.task(id.task).panel();
             let answer = match (answer, panel) {
                 (Response::Score(points), Some(panel)) => Answer::Scores {
@@ -148,19 +119,9 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Response) -> Vec<Fact> {
                         _ => answers(state, id.task),
                     },
                 },
-                _ => Answer::Unreadable {
-                    why: "no".to_owned(),
-                    excerpt: String::new(),
-                    grave: false,
-                },
+                _ => Answer::Unreadable { why: "no".to_owned(), excerpt: String::new(), grave: false },
             };
-            vec![Fact::AskReplied(AskReply {
-                id: *id,
-                purpose: *purpose,
-                agent: *agent,
-                reply,
-                answer,
-            })]
+            vec![Fact::AskReplied(AskReply { id: *id, purpose: *purpose, agent: *agent, reply, answer })]
         }
         (Effect::Deliver { number, tried, .. }, answer) => {
             let failure = match answer {
@@ -176,11 +137,7 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Response) -> Vec<Fact> {
                     jitter: 0,
                 })
             });
-            vec![Fact::Delivered {
-                number: *number,
-                tried: *tried,
-                result,
-            }]
+            vec![Fact::Delivered { number: *number, tried: *tried, result }]
         }
         (Effect::File { letter }, _) => vec![Fact::Filed(vec![letter.clone()])],
         (Effect::Ask { id, .. }, Response::Unreachable(_) | Response::NeverAsked) => {
@@ -195,46 +152,25 @@ pub fn inputs(state: &State, effect: &Effect, answer: &Response) -> Vec<Fact> {
                 never_began: false,
             }))]
         }
-        (
-            Effect::Ask {
-                id, purpose, agent, ..
-            },
-            answer,
-        ) => {
+        (Effect::Ask { id, purpose, agent, .. }, answer) => {
             let (model, answer) = match answer {
                 Response::Answer(answer) => (None, answering(state, id.task, answer.clone())),
                 Response::AnswerOf(model, answer) => {
                     let answer = answering(state, id.task, answer.clone());
                     (Some((*model).to_owned()), answer)
                 }
-                _ => (
-                    None,
-                    Answer::Unreadable {
-                        why: "no".to_owned(),
-                        excerpt: String::new(),
-                        grave: false,
-                    },
-                ),
+                _ => {
+                    (None, Answer::Unreadable { why: "no".to_owned(), excerpt: String::new(), grave: false })
+                }
             };
-            let file = FileRef {
-                length: 1,
-                digest: reply_digest(id.number),
-            };
-            let handed_over = matches!(purpose, Purpose::Grade { .. }).then(|| Fact::HandedOver {
-                id: *id,
-                file: file.clone(),
-            });
+            let file = FileRef { length: 1, digest: reply_digest(id.number) };
+            let handed_over = matches!(purpose, Purpose::Grade { .. })
+                .then(|| Fact::HandedOver { id: *id, file: file.clone() });
             let replied = Fact::AskReplied(AskReply {
                 id: *id,
                 purpose: *purpose,
                 agent: *agent,
-                reply: ReplyRef {
-                    reply: file,
-                    model,
-                    usage: Usage::default(),
-                    tools: None,
-                    judgement: None,
-                },
+                reply: ReplyRef { reply: file, model, usage: Usage::default(), tools: None, judgement: None },
                 answer,
             });
             handed_over.into_iter().chain([replied]).collect()
@@ -267,11 +203,7 @@ fn answers(state: &State, task: TaskId) -> Vec<PriorAnswer> {
 }
 
 fn answer(point: u32) -> PriorAnswer {
-    PriorAnswer {
-        id: point,
-        addressed: Addressed::Yes,
-        note: String::new(),
-    }
+    PriorAnswer { id: point, addressed: Addressed::Yes, note: String::new() }
 }
 
 /// For a point that there is not: whoever gives this alone answers for none.
@@ -306,21 +238,15 @@ fn audit(state: &State, number: u32, answer: &Response) -> AuditReport {
     let chance = |salt: &str, index: usize| match answer {
         Response::Audit(seed) => {
             let text = format!("{seed} {salt} {index}");
-            Digest::of(text.as_bytes())
-                .to_string()
-                .bytes()
-                .map(u32::from)
-                .sum::<u32>()
-                % 20
+            Digest::of(text.as_bytes()).to_string().bytes().map(u32::from).sum::<u32>() % 20
         }
         _ => 19,
     };
     let mut latest: std::collections::BTreeMap<String, (u64, FileFact)> = std::collections::BTreeMap::new();
     for (id, acceptance) in state.accepted() {
         for file in &acceptance.files {
-            let known = latest
-                .entry(state.plan.place(id, &file.path))
-                .or_insert((acceptance.order, file.clone()));
+            let known =
+                latest.entry(state.plan.place(id, &file.path)).or_insert((acceptance.order, file.clone()));
             if known.0 < acceptance.order {
                 *known = (acceptance.order, file.clone());
             }
@@ -330,32 +256,15 @@ fn audit(state: &State, number: u32, answer: &Response) -> AuditReport {
     let seen = |id: TaskId, path: &String| {
         let (_, file) = latest[&state.plan.place(id, path)].clone();
         match chance(path, 0) {
-            0 => FileFact {
-                size: None,
-                digest: None,
-                ..file
-            },
-            1 => FileFact {
-                size: Some(0),
-                digest: Some(Digest::of(b"")),
-                ..file
-            },
-            2..=5 => FileFact {
-                size: Some(7),
-                digest: Some(Digest::of(b"another")),
-                ..file
-            },
+            0 => FileFact { size: None, digest: None, ..file },
+            1 => FileFact { size: Some(0), digest: Some(Digest::of(b"")), ..file },
+            2..=5 => FileFact { size: Some(7), digest: Some(Digest::of(b"another")), ..file },
             _ => file,
         }
     };
     let looks: Looks = state
         .covered()
-        .map(|(id, acceptance)| {
-            (
-                id,
-                acceptance.files.iter().map(|file| seen(id, &file.path)).collect(),
-            )
-        })
+        .map(|(id, acceptance)| (id, acceptance.files.iter().map(|file| seen(id, &file.path)).collect()))
         .collect();
     let due = state.checks_due(&looks);
     let mut seen = AuditEvidence::default();
@@ -377,11 +286,7 @@ fn audit(state: &State, number: u32, answer: &Response) -> AuditReport {
 
 /// The report of an audit that saw this.
 pub fn report_of(number: u32, seen: AuditEvidence) -> AuditReport {
-    AuditReport {
-        number,
-        file: None,
-        seen: Some(Box::new(seen)),
-    }
+    AuditReport { number, file: None, seen: Some(Box::new(seen)) }
 }
 
 /// What becomes of a try to merge work.
@@ -421,10 +326,7 @@ fn job_end(state: &State, task: TaskId, job: Job, answer: &Response) -> JobEnd {
             };
             let paths = plan.target_files.iter().map(AsRef::as_ref);
             JobEnd::Seen {
-                files: paths
-                    .chain(plan.screenshots())
-                    .map(|path| seen(path, size, mark))
-                    .collect(),
+                files: paths.chain(plan.screenshots()).map(|path| seen(path, size, mark)).collect(),
                 hollow: matches!(answer, Response::Hollow).then(|| "it says nothing".to_owned()),
             }
         }
@@ -434,20 +336,11 @@ fn job_end(state: &State, task: TaskId, job: Job, answer: &Response) -> JobEnd {
                 _ => Some(1),
             };
             let targets = state.plan.task(dependency).target_files.iter().map(AsRef::as_ref);
-            let fact = |path: &str| FileFact {
-                digest: None,
-                ..seen(path, size, 0)
-            };
-            JobEnd::Seen {
-                files: targets.map(fact).collect(),
-                hollow: None,
-            }
+            let fact = |path: &str| FileFact { digest: None, ..seen(path, size, 0) };
+            JobEnd::Seen { files: targets.map(fact).collect(), hollow: None }
         }
         Job::Look(_) => JobEnd::Looked(Box::default()),
-        Job::Baseline => JobEnd::Baseline {
-            on: None,
-            checks: said_before(plan, answer),
-        },
+        Job::Baseline => JobEnd::Baseline { on: None, checks: said_before(plan, answer) },
         Job::Merge(_) => JobEnd::Merged(merged(answer)),
         Job::Finish(_) | Job::Check(_) | Job::PeerCheck(..) => JobEnd::Checked(CheckResult {
             passed: !is_bad,
@@ -457,10 +350,7 @@ fn job_end(state: &State, task: TaskId, job: Job, answer: &Response) -> JobEnd {
         }),
         Job::Grade(_) => {
             let criteria = plan.verification().map_or(0, |by| by.criteria.len());
-            let grade = |points| CriterionGrade {
-                points,
-                evidence: "seen".to_owned(),
-            };
+            let grade = |points| CriterionGrade { points, evidence: "seen".to_owned() };
             JobEnd::Graded(match answer {
                 Response::Unreachable(_) => Err("the disk is gone".to_owned()),
                 Response::Unreadable => Ok(vec![grade(None); criteria]),
@@ -473,21 +363,16 @@ fn job_end(state: &State, task: TaskId, job: Job, answer: &Response) -> JobEnd {
             let known = known.map_or(&[][..], |judging| &judging.files);
             let fact = |path: &str| match answer {
                 Response::Files(size, mark) => seen(path, *size, *mark),
-                Response::Obstacle => FileFact {
-                    obstacle: Some("it is a FIFO".into()),
-                    stored: None,
-                    ..seen(path, None, 0)
-                },
+                Response::Obstacle => {
+                    FileFact { obstacle: Some("it is a FIFO".into()), stored: None, ..seen(path, None, 0) }
+                }
                 // As they were.
                 _ => {
                     let found = known.iter().find(|file| file.path == path).cloned();
                     found.unwrap_or_else(|| seen(path, Some(1), 0))
                 }
             };
-            JobEnd::Seen {
-                files: plan.screenshots().map(fact).collect(),
-                hollow: None,
-            }
+            JobEnd::Seen { files: plan.screenshots().map(fact).collect(), hollow: None }
         }
         Job::Stage(step, _) => JobEnd::Judged(match answer {
             Response::Unreachable(_) => Err("it was killed".to_owned()),

@@ -16,10 +16,7 @@ use super::{Response, opinion, options, silence};
 pub struct Random(pub u64);
 
 impl Random {
-    #[allow(
-        clippy::should_implement_trait,
-        reason = "numbers for tests, which nobody iterates over"
-    )]
+    #[allow(clippy::should_implement_trait, reason = "numbers for tests, which nobody iterates over")]
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -118,21 +115,10 @@ pub fn random_mission(random: &mut Random) -> String {
     yaml.push_str(random.pick(&["", "", "isolation: worktree\n"]));
     yaml.push_str("tasks:\n");
     for task in 0..n {
-        let _ = write!(
-            yaml,
-            "  - {{title: t{task}, assignTo: {}",
-            random.pick(&["w1", "w2"])
-        );
-        let dependencies: Vec<String> = (0..task)
-            .filter(|_| random.chance(25))
-            .map(|d| format!("t{d}"))
-            .collect();
-        let _ = write!(
-            yaml,
-            ", dependsOn: [{}], priority: {}",
-            dependencies.join(", "),
-            1 + random.below(3)
-        );
+        let _ = write!(yaml, "  - {{title: t{task}, assignTo: {}", random.pick(&["w1", "w2"]));
+        let dependencies: Vec<String> =
+            (0..task).filter(|_| random.chance(25)).map(|d| format!("t{d}")).collect();
+        let _ = write!(yaml, ", dependsOn: [{}], priority: {}", dependencies.join(", "), 1 + random.below(3));
         yaml.push_str(random.pick(&[
             "",
             "",
@@ -244,11 +230,7 @@ pub fn routed_mission(random: &mut Random) -> String {
     );
     for task in 0..n {
         let agent = random.pick(&["w1", "w2"]);
-        let _ = write!(
-            yaml,
-            "  - {{title: t{task}, assignTo: {agent}, priority: {}",
-            1 + random.below(3)
-        );
+        let _ = write!(yaml, "  - {{title: t{task}, assignTo: {agent}, priority: {}", 1 + random.below(3));
         if verifications.contains(&task) {
             let judged = random.below(first);
             let mut next = || format!("t{}", behind + random.below(n - behind));
@@ -264,10 +246,8 @@ pub fn routed_mission(random: &mut Random) -> String {
             continue;
         }
         let earlier = (0..task).filter(|earlier| !verifications.contains(earlier));
-        let needed: Vec<String> = earlier
-            .filter(|_| random.chance(30))
-            .map(|earlier| format!("t{earlier}"))
-            .collect();
+        let needed: Vec<String> =
+            earlier.filter(|_| random.chance(30)).map(|earlier| format!("t{earlier}")).collect();
         let more = random.pick(&[
             "",
             ", requiresApproval: true",
@@ -307,18 +287,14 @@ fn random_ends(random: &mut Random, n: usize) -> (String, String) {
 }
 
 pub fn random_response(random: &mut Random, effect: &Effect) -> Response {
-    let class = [
-        FailureClass::Unknown,
-        FailureClass::Timeout,
-        FailureClass::ProviderAuth,
-        FailureClass::RateLimited,
-    ][random.below(4)];
+    let class =
+        [FailureClass::Unknown, FailureClass::Timeout, FailureClass::ProviderAuth, FailureClass::RateLimited]
+            [random.below(4)];
     let window = FailureClass::UsageWindow;
     match effect {
-        effect if effect.judged_work().is_some() && random.chance(3) => Response::Void {
-            changed: random.chance(40),
-            shared: random.chance(60),
-        },
+        effect if effect.judged_work().is_some() && random.chance(3) => {
+            Response::Void { changed: random.chance(40), shared: random.chance(60) }
+        }
         Effect::RunTurn { .. } if random.chance(5) => Response::AgentFailed(window),
         Effect::RunTurn { .. } if random.chance(2) => Response::AgentFailed(FailureClass::ContextTooLong),
         Effect::RunTurn { .. } if random.chance(8) => Response::NeverStarted(class),
@@ -327,11 +303,9 @@ pub fn random_response(random: &mut Random, effect: &Effect) -> Response {
             protected: vec!["tests/a was changed".to_owned()],
             ..TurnFiles::default()
         }),
-        Effect::RunTurn { .. } if random.chance(15) => Response::Asks(Asked {
-            text: "Which one?".to_owned(),
-            detected: random.chance(50),
-            call: None,
-        }),
+        Effect::RunTurn { .. } if random.chance(15) => {
+            Response::Asks(Asked { text: "Which one?".to_owned(), detected: random.chance(50), call: None })
+        }
         Effect::RunTurn { turn, .. } if random.chance(8) => {
             Response::HandsDown(random_sub_tasks(random, turn.task))
         }
@@ -342,10 +316,7 @@ pub fn random_response(random: &mut Random, effect: &Effect) -> Response {
             call: Some(Box::new(Digest::of(b"x"))),
         }),
         Effect::RunTurn { .. } => Response::Finished,
-        Effect::Job {
-            job: Job::Artifacts(_),
-            ..
-        } => Response::Files(random.chance(50).then_some(1), 0),
+        Effect::Job { job: Job::Artifacts(_), .. } => Response::Files(random.chance(50).then_some(1), 0),
         Effect::Ask { purpose, .. } if purpose.seat().is_none() => {
             if random.chance(4) {
                 Response::Unreachable(window)
@@ -357,45 +328,23 @@ pub fn random_response(random: &mut Random, effect: &Effect) -> Response {
         }
         Effect::NoteFiles { .. } if random.chance(5) => Response::Unreachable(class),
         Effect::NoteFiles { .. } => Response::Finished,
-        Effect::Job {
-            job: Job::Baseline, ..
-        } => Response::Before(random.next()),
-        Effect::Job {
-            job: Job::Scan { .. },
-            ..
-        } if random.chance(25) => Response::Files(None, 0),
-        Effect::Job {
-            job: Job::Scan { .. },
-            ..
-        } => Response::Files(Some(1), random.next() % 3),
-        Effect::Job {
-            job: Job::Merge(_), ..
-        } => match random.below(10) {
+        Effect::Job { job: Job::Baseline, .. } => Response::Before(random.next()),
+        Effect::Job { job: Job::Scan { .. }, .. } if random.chance(25) => Response::Files(None, 0),
+        Effect::Job { job: Job::Scan { .. }, .. } => Response::Files(Some(1), random.next() % 3),
+        Effect::Job { job: Job::Merge(_), .. } => match random.below(10) {
             0..=3 => Response::BesideOthers,
             4 | 5 => Response::Conflict,
             6 => Response::Unreadable,
             _ => Response::Finished,
         },
-        Effect::Job {
-            job: Job::PeerCheck(..),
-            ..
-        } => Response::Check(random.chance(85)),
-        Effect::Job {
-            job: Job::Finish(_), ..
-        } => Response::Check(random.chance(60)),
+        Effect::Job { job: Job::PeerCheck(..), .. } => Response::Check(random.chance(85)),
+        Effect::Job { job: Job::Finish(_), .. } => Response::Check(random.chance(60)),
         Effect::Audit { .. } => Response::Audit(random.next()),
         Effect::DeliverWork { .. } if random.chance(30) => Response::Unreachable(class),
         Effect::DeliverWork { .. } => Response::Finished,
-        Effect::Job {
-            job: Job::Check(_), ..
-        } => Response::Check(random.chance(65)),
-        Effect::Job {
-            job: Job::Stage(..), ..
-        } if random.chance(80) => Response::Check(random.chance(70)),
-        Effect::Ask {
-            purpose: Purpose::Score(_),
-            ..
-        } if random.chance(8) => Response::Unreachable(window),
+        Effect::Job { job: Job::Check(_), .. } => Response::Check(random.chance(65)),
+        Effect::Job { job: Job::Stage(..), .. } if random.chance(80) => Response::Check(random.chance(70)),
+        Effect::Ask { purpose: Purpose::Score(_), .. } if random.chance(8) => Response::Unreachable(window),
         _ if random.chance(15) => Response::Unreachable(class),
         _ if random.chance(15) => Response::Unreadable,
         _ => Response::Score(u8::try_from(20 + random.below(81)).unwrap()),
@@ -415,11 +364,7 @@ fn random_sub_tasks(random: &mut Random, by: TaskId) -> Vec<SubTask> {
             priority: None,
             target_files: Vec::new(),
             protected: None,
-            acceptance: random
-                .chance(30)
-                .then(|| "All of it is there.".to_owned())
-                .into_iter()
-                .collect(),
+            acceptance: random.chance(30).then(|| "All of it is there.".to_owned()).into_iter().collect(),
             verify: random.chance(20).then(|| {
                 Box::new(FinishGate {
                     commands: ["x".into()].into(),
@@ -435,46 +380,29 @@ fn random_sub_tasks(random: &mut Random, by: TaskId) -> Vec<SubTask> {
 fn random_answer(random: &mut Random, purpose: Purpose) -> Answer {
     let reason = String::new();
     match (purpose, random.below(4)) {
-        (Purpose::Score(_), _) | (_, 0) => Answer::Unreadable {
-            why: "no".to_owned(),
-            excerpt: String::new(),
-            grave: random.chance(30),
-        },
+        (Purpose::Score(_), _) | (_, 0) => {
+            Answer::Unreadable { why: "no".to_owned(), excerpt: String::new(), grave: random.chance(30) }
+        }
         (Purpose::Approve { .. }, 1) => Answer::Approve,
-        (Purpose::Approve { .. }, 2) => Answer::Reject {
-            reason: "no".to_owned(),
-        },
+        (Purpose::Approve { .. }, 2) => Answer::Reject { reason: "no".to_owned() },
         (Purpose::Approve { .. }, _) => Answer::Undecided { reason },
         (Purpose::Confirm, n) => Answer::IsQuestion(n > 1),
         (Purpose::Answer, 1) => Answer::DoesNotKnow,
         (Purpose::Answer, _) => Answer::Text("The second.".to_owned()),
-        (Purpose::Resolve { .. }, 1) => Answer::Absorb {
-            prompt: "do without it".to_owned(),
-        },
+        (Purpose::Resolve { .. }, 1) => Answer::Absorb { prompt: "do without it".to_owned() },
         (Purpose::Resolve { .. }, 2) => Answer::Retry { reason },
         (Purpose::Resolve { .. }, _) => Answer::Unresolvable { reason },
         (Purpose::Grade { .. }, n) => grades(if n == 1 { 0 } else { 100 }),
         (Purpose::Decompose { .. }, n) => probes(if n == 1 { &[1] } else { &[1, 2, 1] }),
-        (
-            Purpose::Stage {
-                step: StageKey::Own(_),
-                ..
-            },
-            n,
-        ) => opinion(match n {
+        (Purpose::Stage { step: StageKey::Own(_), .. }, n) => opinion(match n {
             1 => DeclaredVerdict::Fail,
             2 if random.chance(30) => DeclaredVerdict::Refer,
             _ => DeclaredVerdict::Pass,
         }),
         (Purpose::Stage { .. }, n) => Answer::Findings(Box::new(FindingsReport {
-            findings: vec![Finding::new(
-                if n == 1 { Severity::High } else { Severity::Low },
-                "x",
-            )],
+            findings: vec![Finding::new(if n == 1 { Severity::High } else { Severity::Low }, "x")],
             prior: random_answers(random),
-            unread: random
-                .chance(20)
-                .then(|| "a finding has no description".to_owned()),
+            unread: random.chance(20).then(|| "a finding has no description".to_owned()),
             grave: false,
         })),
     }
@@ -493,9 +421,7 @@ pub fn grades(points: u8) -> Answer {
         reasoning: String::new(),
     };
     Answer::Grades(Box::new(RubricReply {
-        grades: ["correctness", "completeness", "probe-adherence"]
-            .map(grade)
-            .into(),
+        grades: ["correctness", "completeness", "probe-adherence"].map(grade).into(),
         verdict: DeclaredVerdict::Pass,
         confidence: Points::whole(100),
         findings: Vec::new(),
@@ -505,10 +431,7 @@ pub fn grades(points: u8) -> Answer {
 
 /// A probe for each of these criteria.
 pub fn probes(criteria: &[u32]) -> Answer {
-    let probe = |criterion: &u32| Probe {
-        criterion: *criterion,
-        probe: "Is it so?".to_owned(),
-    };
+    let probe = |criterion: &u32| Probe { criterion: *criterion, probe: "Is it so?".to_owned() };
     Answer::Probes(criteria.iter().map(probe).collect())
 }
 

@@ -30,11 +30,7 @@ pub fn weigh(view: View<'_>) -> Option<Box<StageReport>> {
         return None;
     }
     let lacks = lacking(view.plan(), view.id, view.task).next().is_some();
-    let fails_by = if sends_back(view) {
-        Some(Cause::TestsChanged)
-    } else {
-        lacks.then_some(Cause::Checks)
-    };
+    let fails_by = if sends_back(view) { Some(Cause::TestsChanged) } else { lacks.then_some(Cause::Checks) };
     let cause = fails_by.unwrap_or(Cause::Checks);
     let mut report = view.judged(StageKey::CHECKS, fails_by.is_none(), cause);
     report.findings = findings;
@@ -67,10 +63,7 @@ pub fn findings_of_tests(plan: &Plan, id: TaskId, task: &TaskState) -> Vec<Findi
     let lacking = lacking(plan, id, task);
     let lacking =
         lacking.map(|item| Finding::new(Severity::High, format!("`{}`: {NO_NEW_TEST}", item.label)));
-    old.into_iter()
-        .chain(lacking)
-        .chain(remarks(plan, id, task))
-        .collect()
+    old.into_iter().chain(lacking).chain(remarks(plan, id, task)).collect()
 }
 
 /// The checks that are to fail with the tests of the work and without the rest of it, and do not.
@@ -86,26 +79,13 @@ fn lacking(plan: &Plan, id: TaskId, task: &TaskState) -> impl Iterator<Item = Ba
 fn old_tests(plan: &Plan, id: TaskId, task: &TaskState) -> Option<(Finding, bool)> {
     let (what, is_red) = match task.old_tests(plan, id) {
         OldTests::Fine => return None,
-        OldTests::Red(seen) => (
-            format!("as they were they fail on this work: {}", seen.reason),
-            true,
-        ),
-        OldTests::Unknown(why) => (
-            format!("it cannot be told whether they pass as they were: {why}"),
-            false,
-        ),
+        OldTests::Red(seen) => (format!("as they were they fail on this work: {}", seen.reason), true),
+        OldTests::Unknown(why) => (format!("it cannot be told whether they pass as they were: {why}"), false),
     };
     let touched = task.course.evidence.tests.as_deref();
     let names = touched.map_or(&[][..], |touched| &touched.old);
-    let severity = if task.may_change_tests(plan, id) {
-        Severity::Info
-    } else {
-        Severity::High
-    };
-    let text = format!(
-        "tests-changed: changed or gone: {}; {what}; {WAYS_OUT}",
-        names.join(", ")
-    );
+    let severity = if task.may_change_tests(plan, id) { Severity::Info } else { Severity::High };
+    let text = format!("tests-changed: changed or gone: {}; {what}; {WAYS_OUT}", names.join(", "));
     Some((Finding::new(severity, text), is_red))
 }
 
@@ -114,26 +94,16 @@ fn remarks(plan: &Plan, id: TaskId, task: &TaskState) -> Vec<Finding> {
     let (work, looks) = (plan.task(id), &task.attempt.looks);
     let seen = |item: &BaselineCheck| looks.new_tests(item.key) == Some(BeforeWork::Green);
     let is_about_tests = work.kind == TaskType::Test && work.is_of_mission();
-    let severity = if is_about_tests {
-        Severity::Info
-    } else {
-        Severity::Medium
-    };
+    let severity = if is_about_tests { Severity::Info } else { Severity::Medium };
     let proves_nothing = items(work).into_iter().filter(seen).map(|item| {
-        let text = format!(
-            "tests-prove-nothing: `{}` passes without the work, by its tests alone",
-            item.label
-        );
+        let text =
+            format!("tests-prove-nothing: `{}` passes without the work, by its tests alone", item.label);
         Finding::new(severity, text)
     });
     let lost = |looked: &Looked| {
         let why = match looked.lost.as_deref() {
             Some(why) => why,
-            None if looked
-                .checks
-                .iter()
-                .any(|seen| looks.counted(seen) == BeforeWork::Unknown) =>
-            {
+            None if looked.checks.iter().any(|seen| looks.counted(seen) == BeforeWork::Unknown) => {
                 "what failed there does not pass on the work itself in such a folder"
             }
             None => return None,
@@ -144,14 +114,8 @@ fn remarks(plan: &Plan, id: TaskId, task: &TaskState) -> Vec<Finding> {
     let touched = task.course.evidence.tests.as_deref();
     let configuration = touched.map_or(&[][..], |touched| &touched.configuration);
     let configuration = (!configuration.is_empty()).then(|| {
-        let text = format!(
-            "test-configuration-changed: {} may say how tests run",
-            configuration.join(", ")
-        );
+        let text = format!("test-configuration-changed: {} may say how tests run", configuration.join(", "));
         Finding::new(Severity::Medium, text)
     });
-    proves_nothing
-        .chain(looks.of(Look::New).and_then(lost))
-        .chain(configuration)
-        .collect()
+    proves_nothing.chain(looks.of(Look::New).and_then(lost)).chain(configuration).collect()
 }

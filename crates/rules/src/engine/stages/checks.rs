@@ -32,12 +32,8 @@ pub fn note_flaky<'a>(report: &mut StageReport, ran: impl Iterator<Item = (&'a C
 
 /// A check ended. Once all have, all failures are reported, not only the first.
 pub fn conclude(view: View<'_>) -> Next {
-    let Some(results) = view
-        .judging()
-        .checks
-        .iter()
-        .map(Option::as_ref)
-        .collect::<Option<Vec<&CheckResult>>>()
+    let Some(results) =
+        view.judging().checks.iter().map(Option::as_ref).collect::<Option<Vec<&CheckResult>>>()
     else {
         return Next::Wait;
     };

@@ -14,18 +14,8 @@ pub fn conclude(view: View<'_>) -> Next {
         return no_verdict(view, seats);
     };
     match (seat.answer(), &seat.state) {
-        (
-            Some(Answer::Evaluation {
-                points,
-                reasoning,
-                findings,
-                prior,
-            }),
-            _,
-        ) => {
-            let bar = view
-                .plan()
-                .relieved(view.id, view.plan().rules.settings.eval_threshold);
+        (Some(Answer::Evaluation { points, reasoning, findings, prior }), _) => {
+            let bar = view.plan().relieved(view.id, view.plan().rules.settings.eval_threshold);
             let passed = bar.is_reached_by(*points);
             let mut report = view.judged(KEY, passed, Cause::Score);
             report.points = Some(*points);

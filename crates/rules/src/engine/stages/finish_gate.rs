@@ -16,11 +16,7 @@ use super::view::{Next, Request, View};
 const KEY: StageKey = StageKey::FINISH;
 
 pub fn open(view: View<'_>, gate: &FinishGatePlan) -> Next {
-    if gate.commands.is_empty() {
-        settle(view, gate, &[])
-    } else {
-        request(0)
-    }
+    if gate.commands.is_empty() { settle(view, gate, &[]) } else { request(0) }
 }
 
 fn request(command: usize) -> Next {
@@ -31,11 +27,7 @@ fn request(command: usize) -> Next {
 /// A command of the gate ended.
 pub fn conclude(view: View<'_>, gate: &FinishGatePlan) -> Next {
     let results: Vec<CheckResult> = view.judging().finish.iter().flatten().cloned().collect();
-    if results.len() < gate.commands.len() {
-        request(results.len())
-    } else {
-        settle(view, gate, &results)
-    }
+    if results.len() < gate.commands.len() { request(results.len()) } else { settle(view, gate, &results) }
 }
 
 /// The unmet requirements of a gate, by the counter that they are told under.
@@ -54,9 +46,7 @@ fn missing(view: View<'_>, gate: &FinishGatePlan, results: &[CheckResult]) -> Mi
         let item = all.iter().find(|item| item.place == CheckPlace::Finish(at));
         item.is_some_and(|item| view.state.is_left_out(view.id, item))
     };
-    let failed = (0..)
-        .zip(ended)
-        .filter(|(at, (_, result))| !result.passed && !is_left_out(*at));
+    let failed = (0..).zip(ended).filter(|(at, (_, result))| !result.passed && !is_left_out(*at));
     for (_, (command, result)) in failed {
         let (list, what) = match &command.shows {
             Requirement::Compilation => (&mut missing.compilation, "it does not compile".to_owned()),
@@ -68,10 +58,9 @@ fn missing(view: View<'_>, gate: &FinishGatePlan, results: &[CheckResult]) -> Mi
     if gate.require_file_changes {
         match view.task.course.evidence.changed {
             Known::Yes => {}
-            Known::No => missing.others.push(Finding::new(
-                Severity::High,
-                "no file was changed, and the task requires it",
-            )),
+            Known::No => missing
+                .others
+                .push(Finding::new(Severity::High, "no file was changed, and the task requires it")),
             Known::Unknown => {
                 missing.unknown = Some(Finding::new(
                     Severity::Medium,
@@ -86,11 +75,7 @@ fn missing(view: View<'_>, gate: &FinishGatePlan, results: &[CheckResult]) -> Mi
 
 /// All is in: met, told to the worker, or forced.
 fn settle(view: View<'_>, gate: &FinishGatePlan, results: &[CheckResult]) -> Next {
-    let Missing {
-        compilation,
-        others,
-        unknown,
-    } = missing(view, gate, results);
+    let Missing { compilation, others, unknown } = missing(view, gate, results);
     let told = view.task.attempt.nudged;
     let tell_compilation = !compilation.is_empty() && told.compilation < gate.max_compile_nudges;
     let tell_others = !others.is_empty() && told.others < gate.max_nudges;
@@ -99,9 +84,7 @@ fn settle(view: View<'_>, gate: &FinishGatePlan, results: &[CheckResult]) -> Nex
         return Next::Nudge {
             compilation: tell_compilation,
             others: tell_others,
-            missing: compilation
-                .chain(others.into_iter().filter(|_| tell_others))
-                .collect(),
+            missing: compilation.chain(others.into_iter().filter(|_| tell_others)).collect(),
         };
     }
     let unmet: Vec<Finding> = compilation.into_iter().chain(others).chain(unknown).collect();

@@ -77,10 +77,9 @@ pub fn nobody_may(view: View<'_>) -> String {
     let (plan, id) = (view.plan(), view.id);
     let why = match excluded(plan, id, named(plan, id)).first() {
         None => "no agent other than its author is able to judge".to_owned(),
-        Some((agent, why)) => format!(
-            "nobody independent is able to judge: '{}': {why}",
-            plan.agent_name(*agent)
-        ),
+        Some((agent, why)) => {
+            format!("nobody independent is able to judge: '{}': {why}", plan.agent_name(*agent))
+        }
     };
     format!("nobody may review this work: {why}")
 }
@@ -93,10 +92,7 @@ pub fn fallbacks<'a>(view: View<'a>, seats: &'a [Seat]) -> impl Iterator<Item = 
 
 /// A seat, whatever the attempt and the round.
 pub fn seat_at(seat: u32) -> SeatPlace {
-    SeatPlace {
-        seat,
-        ..SeatPlace::default()
-    }
+    SeatPlace { seat, ..SeatPlace::default() }
 }
 
 /// Reviewers that are named with what kept them from answering.

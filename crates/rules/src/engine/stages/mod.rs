@@ -173,10 +173,7 @@ pub fn depends(
             return (message, next);
         }
     };
-    (
-        format!("'{who}' {why}"),
-        step::begin(view, stage.key(), opening, speaker),
-    )
+    (format!("'{who}' {why}"), step::begin(view, stage.key(), opening, speaker))
 }
 
 /// A person decides instead of a stage: the files changed whenever it was asked about them.

@@ -12,9 +12,7 @@ pub fn prior_points(plan: &Plan, id: TaskId, task: &TaskState) -> Vec<Finding> {
     let verify = plan
         .task(id)
         .panel()
-        .map_or(plan.rules.settings.verify_prior_feedback, |panel| {
-            panel.verify_prior_feedback
-        });
+        .map_or(plan.rules.settings.verify_prior_feedback, |panel| panel.verify_prior_feedback);
     let last = task.feedback.last().filter(|_| verify);
     // Where no review could be read, or none took place, there is nothing to answer for.
     let said = last.filter(|last| last.cause != Some(Cause::Unparsed) && last.stage != Stage::Outcome);
@@ -36,10 +34,7 @@ pub fn open_points(view: View<'_>, reviewers: &[&[PriorAnswer]]) -> Vec<Finding>
 /// Adds what is still open to what was found; what a reviewer says itself is not said twice.
 pub fn carry_on(findings: &mut Vec<Finding>, open: Vec<Finding>) {
     for point in open {
-        match findings
-            .iter_mut()
-            .find(|known| known.description == point.description)
-        {
+        match findings.iter_mut().find(|known| known.description == point.description) {
             Some(known) => known.open = true,
             None => findings.push(point),
         }

@@ -54,13 +54,8 @@ pub fn conclude(view: View<'_>, stage: &OwnStage, opinion: &Opinion, speaker: Ac
         report.add(Severity::High, reason);
     }
     report.findings.extend(opinion.findings.iter().cloned());
-    report
-        .findings
-        .extend(view.fell_back(Purpose::Stage { step: key, round: 1 }, speaker.agent));
-    carry_on(
-        &mut report.findings,
-        open_points_of(view, speaker, &opinion.prior),
-    );
+    report.findings.extend(view.fell_back(Purpose::Stage { step: key, round: 1 }, speaker.agent));
+    carry_on(&mut report.findings, open_points_of(view, speaker, &opinion.prior));
     // It looked at one thing. What nobody has reviewed as a whole stays so.
     Next::by_verdict(report, || {
         let message = match opinion.reason.as_str() {

@@ -19,18 +19,10 @@ const FIRST_SEATS: usize = 2;
 /// Opens a round: every seat is asked at once, each in a context of its own; of an adaptive panel only the first.
 pub fn ask_round(view: View<'_>) -> Next {
     let seats = view.seats();
-    let at_once = if is_adaptive(view.plan(), view.id) {
-        FIRST_SEATS.min(seats.len())
-    } else {
-        seats.len()
-    };
+    let at_once = if is_adaptive(view.plan(), view.id) { FIRST_SEATS.min(seats.len()) } else { seats.len() };
     let round = view.task.attempt.rounds + 1;
     let asked = seats[..at_once].iter().enumerate();
-    Next::Open(
-        asked
-            .map(|(seat, agent)| ask_seat(view, round, seat, *agent))
-            .collect(),
-    )
+    Next::Open(asked.map(|(seat, agent)| ask_seat(view, round, seat, *agent)).collect())
 }
 
 fn ask_seat(view: View<'_>, round: u32, seat: usize, agent: AgentId) -> Request {
@@ -60,10 +52,7 @@ pub fn conclude(view: View<'_>, panel: &Panel) -> Next {
     let seats = &view.judging().seats;
     let (asked, more) = view.seats().split_at(seats.len().min(view.seats().len()));
     let bar = view.plan().relieved(view.id, panel.bar);
-    if let Some(next) = more
-        .first()
-        .filter(|_| could_change(panel, bar.points, seats, more.len()))
-    {
+    if let Some(next) = more.first().filter(|_| could_change(panel, bar.points, seats, more.len())) {
         let round = view.judging().round;
         return Next::Open(vec![ask_seat(view, round, asked.len(), *next)]);
     }
@@ -81,20 +70,16 @@ type Scored<'a> = (u32, &'a Vec<DimensionScore>, &'a Vec<Finding>, &'a [PriorAns
 
 fn scored(seats: &[Seat]) -> Vec<Scored<'_>> {
     let scored = (0..).zip(seats).filter_map(|(index, seat)| match seat.answer()? {
-        Answer::Scores {
-            scores: dimensions,
-            findings,
-            prior,
-        } => Some((index, dimensions, findings, prior.as_slice())),
+        Answer::Scores { scores: dimensions, findings, prior } => {
+            Some((index, dimensions, findings, prior.as_slice()))
+        }
         _ => None,
     });
     scored.collect()
 }
 
 fn inputs(scored: &[Scored<'_>]) -> Vec<SeatScores> {
-    let scores = scored.iter().map(|(_, dimensions, ..)| SeatScores {
-        scores: (*dimensions).clone(),
-    });
+    let scores = scored.iter().map(|(_, dimensions, ..)| SeatScores { scores: (*dimensions).clone() });
     scores.collect()
 }
 
@@ -140,18 +125,10 @@ fn settle(view: View<'_>, panel: &Panel, seats: &[Seat], unasked: &[AgentId]) ->
     report.points = Some(points);
     report.findings = findings(view, &scored, seats, unasked);
     if full != panel.bar {
-        let message = format!(
-            "held to the bar {}: others judged than those who were calibrated",
-            bar.points
-        );
+        let message = format!("held to the bar {}: others judged than those who were calibrated", bar.points);
         report.findings.push(Finding::new(Severity::Info, message));
     }
-    let position = |name: &str| {
-        panel
-            .dimensions
-            .iter()
-            .position(|dimension| dimension.name == name)
-    };
+    let position = |name: &str| panel.dimensions.iter().position(|dimension| dimension.name == name);
     let outliers = merged.outliers.iter().filter_map(|outlier| {
         let dimension = u32::try_from(position(&outlier.dimension)?).ok()?;
         Some((scored.get(outlier.seat)?.0, dimension))
@@ -170,9 +147,7 @@ fn question(
     points: Points,
     cause: Option<Cause>,
 ) -> String {
-    let gave = scored
-        .iter()
-        .filter_map(|(index, ..)| Some(seats.get(*index as usize)?.agent));
+    let gave = scored.iter().filter_map(|(index, ..)| Some(seats.get(*index as usize)?.agent));
     let gave: Vec<AgentId> = gave.collect();
     let gave = format!(
         "{} gave {points}, bar {}",
@@ -181,10 +156,7 @@ fn question(
     );
     match cause {
         Some(Cause::Confidence) => format!("{gave}: too close or too far apart to decide without a person"),
-        _ => format!(
-            "{gave}; to be accepted by {}",
-            names(view.plan(), &panel.people, "or")
-        ),
+        _ => format!("{gave}; to be accepted by {}", names(view.plan(), &panel.people, "or")),
     }
 }
 

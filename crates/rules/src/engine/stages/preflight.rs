@@ -156,17 +156,14 @@ fn not_done(view: View<'_>) -> Option<PreflightReject> {
     let asked = plan.description.as_deref().and_then(asked_files);
     let can_write = view.plan().agent(plan.agent).spec.has_hands();
     // Of who cannot write the answer may be the report.
-    let is_asked = asked
-        .as_ref()
-        .is_some_and(|names| can_write || no_calls || !names.is_empty());
+    let is_asked = asked.as_ref().is_some_and(|names| can_write || no_calls || !names.is_empty());
     if is_asked || (no_calls && !plan.target_files.is_empty()) {
         let targets = plan.target_files.iter().map(AsRef::as_ref);
         let names: Vec<&str> = targets.chain(asked.into_iter().flatten()).collect();
         return Some(nothing_written(&names));
     }
     let said = view.judging().hollow.as_deref();
-    said.filter(|_| asks_what_it_said(view.plan(), view.id, view.task))
-        .map(hollow_work)
+    said.filter(|_| asks_what_it_said(view.plan(), view.id, view.task)).map(hollow_work)
 }
 
 fn target_file(path: &str, files: &[FileFact]) -> TargetFileFact {
@@ -177,8 +174,5 @@ fn target_file(path: &str, files: &[FileFact]) -> TargetFileFact {
         Some((Some(0), _)) => FileState::Empty,
         Some((Some(_), _)) => FileState::Filled,
     };
-    TargetFileFact {
-        path: path.to_owned(),
-        state,
-    }
+    TargetFileFact { path: path.to_owned(), state }
 }

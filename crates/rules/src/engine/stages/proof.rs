@@ -17,10 +17,7 @@ pub const KEY: StageKey = StageKey::Of(Stage::Proof);
 pub fn weigh(view: View<'_>) -> Option<Box<StageReport>> {
     let (state, work) = (view.state, view.work());
     let items = state.weighed_items(view.id);
-    let weighed: Vec<Weighed> = items
-        .iter()
-        .map(|item| state.weighed(view.id, view.task, item))
-        .collect();
+    let weighed: Vec<Weighed> = items.iter().map(|item| state.weighed(view.id, view.task, item)).collect();
     let is_refactoring = work.kind == TaskType::Refactor && work.is_of_mission();
     let claims = nothing_to_do(view.task).is_some();
     // What it says of that adds nothing to checks, and is no work where there are none.
@@ -38,33 +35,21 @@ pub fn weigh(view: View<'_>) -> Option<Box<StageReport>> {
         ProofOf::Unchecked | ProofOf::Proven => {}
         ProofOf::Judged if without_judges == ProofOf::Vacuous => report.add(
             Severity::Info,
-            format!(
-                "vacuous: no check shows that the work was done, only its judges: {}",
-                named(&items)
-            ),
+            format!("vacuous: no check shows that the work was done, only its judges: {}", named(&items)),
         ),
         ProofOf::Judged => {}
         ProofOf::Guards => {
             report.mark = Some(Mark::OnlyGuards);
-            report.add(
-                Severity::Info,
-                "only guards: nothing shows that the work was done",
-            );
+            report.add(Severity::Info, "only guards: nothing shows that the work was done");
         }
         ProofOf::Unknown => {
             report.mark = Some(Mark::BaselineUnknown);
-            report.add(
-                Severity::Info,
-                "baseline unknown: what the checks said before the work cannot be told",
-            );
+            report
+                .add(Severity::Info, "baseline unknown: what the checks said before the work cannot be told");
         }
         ProofOf::Vacuous => {
             let is_required = work.proof.unwrap_or(view.plan().rules.settings.proof) == ProofRule::Required;
-            report.mark = Some(if is_required {
-                Mark::Unproven
-            } else {
-                Mark::Vacuous
-            });
+            report.mark = Some(if is_required { Mark::Unproven } else { Mark::Vacuous });
             report.cause = Some(Cause::Vacuous);
             let why = if is_undone {
                 "no file is another one than before the work".to_owned()
@@ -92,24 +77,20 @@ fn surprises(view: View<'_>, items: &[BaselineCheck]) -> Vec<Finding> {
     let some_failed = of_lists.any(|item| before(item) == BeforeWork::Red);
     let told = items.iter().filter_map(|item| {
         let (severity, text) = match (item.declared, before(item)) {
-            _ if view.state.is_left_out(view.id, item) => (
-                Severity::Info,
-                "of `passToPass` was red before the work, and is left out",
-            ),
-            (Some(BeforeRule::Green), BeforeWork::Red) => (
-                Severity::Medium,
-                "was red already, and the mission wants it green before the work",
-            ),
-            (None, BeforeWork::Green) if some_failed && of_list(&item) => (
-                Severity::Medium,
-                "of `failToPass` was green before the work: it only guards",
-            ),
+            _ if view.state.is_left_out(view.id, item) => {
+                (Severity::Info, "of `passToPass` was red before the work, and is left out")
+            }
+            (Some(BeforeRule::Green), BeforeWork::Red) => {
+                (Severity::Medium, "was red already, and the mission wants it green before the work")
+            }
+            (None, BeforeWork::Green) if some_failed && of_list(&item) => {
+                (Severity::Medium, "of `failToPass` was green before the work: it only guards")
+            }
             _ => return None,
         };
         Some(Finding::new(severity, format!("`{}` {text}", item.label)))
     });
-    told.chain(items.iter().filter_map(|item| made(view, item)))
-        .collect()
+    told.chain(items.iter().filter_map(|item| made(view, item))).collect()
 }
 
 /// A check that failed before the work and goes by files that the work made, which nobody asked for.
@@ -117,10 +98,8 @@ fn made(view: View<'_>, item: &BaselineCheck) -> Option<Finding> {
     let (work, mut all) = (view.work(), view.state.baseline_results(view.id).iter());
     let seen = all.find(|seen| seen.key == item.key && seen.before == BeforeWork::Red)?;
     let files = seen.lacks.iter();
-    let files: Vec<&str> = files
-        .map(AsRef::as_ref)
-        .filter(|path| !(work.is_of_mission() && work.names(path)))
-        .collect();
+    let files: Vec<&str> =
+        files.map(AsRef::as_ref).filter(|path| !(work.is_of_mission() && work.names(path))).collect();
     let text = format!(
         "`{}` goes by {}, which the work made, and which neither `targetFiles` nor `file_exists` names",
         item.label,

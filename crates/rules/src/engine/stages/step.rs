@@ -124,10 +124,7 @@ pub fn on_no_reply(
     }
     let message = format!("{name} speaks of something grave, and its report cannot be read: {why}");
     let report = view.remark(step, Verdict::Refer, Some(Cause::GateError), &message);
-    Next::Refer(
-        with_evidence(report, said, speaker),
-        view.put_to_a_person(step, &message),
-    )
+    Next::Refer(with_evidence(report, said, speaker), view.put_to_a_person(step, &message))
 }
 
 /// Whether a reply that does not count speaks of something that must not be passed over.

@@ -73,11 +73,7 @@ pub fn unread(
 
 /// Nothing that counts was said, and nobody is asked again.
 pub fn on_no_reply(view: View<'_>, why: &str) -> Next {
-    refer(
-        view,
-        Cause::GateError,
-        &format!("the criteria could not be graded: {why}"),
-    )
+    refer(view, Cause::GateError, &format!("the criteria could not be graded: {why}"))
 }
 
 /// Decides a verification whose grader, or whoever cut the criteria, is not independent after all. Asked again
@@ -133,16 +129,10 @@ fn found(view: View<'_>, by: &VerificationPlan, grades: &[CriterionGrade]) -> Ne
     let bar = view.plan().relieved(view.id, by.bar);
     let decision = decide(&by.criteria, grades, bar, by.min_confidence);
     let open = by.criteria.iter().zip(grades);
-    let open: Vec<&str> = open
-        .filter(|(_, grade)| grade.points.is_none())
-        .map(|(criterion, _)| criterion.as_str())
-        .collect();
-    let unsure = format!(
-        "{} of {} criteria could not be checked: {}",
-        open.len(),
-        grades.len(),
-        open.join("; ")
-    );
+    let open: Vec<&str> =
+        open.filter(|(_, grade)| grade.points.is_none()).map(|(criterion, _)| criterion.as_str()).collect();
+    let unsure =
+        format!("{} of {} criteria could not be checked: {}", open.len(), grades.len(), open.join("; "));
     let question = view.put_to_a_person(KEY, &unsure);
     settle(view, by, grades, decision, unsure, question)
 }

@@ -24,8 +24,7 @@ impl State {
 
     /// The acceptances that the audit under way, or else the last one, speaks of.
     pub fn covered(&self) -> impl Iterator<Item = (TaskId, &Acceptance)> {
-        self.accepted()
-            .filter(|(_, acceptance)| acceptance.order <= self.audit.covers)
+        self.accepted().filter(|(_, acceptance)| acceptance.order <= self.audit.covers)
     }
 
     /// The audit under way is over: whether work was accepted while it was made, and is due to be looked at.
@@ -126,11 +125,7 @@ impl State {
     /// it looked before or after.
     pub(crate) fn latest_records(&self) -> BTreeMap<String, (u64, &FileFact)> {
         let mut latest: BTreeMap<String, (u64, &FileFact)> = BTreeMap::new();
-        let replaced = self
-            .audit
-            .replaced
-            .iter()
-            .map(|(id, acceptance)| (*id, acceptance));
+        let replaced = self.audit.replaced.iter().map(|(id, acceptance)| (*id, acceptance));
         for (id, acceptance) in self.covered().chain(replaced) {
             for file in &acceptance.files {
                 let entry = latest.entry(self.plan.place(id, &file.path));
@@ -159,9 +154,7 @@ impl State {
     /// The work that the audit under way looks at.
     pub fn audited_work(&self) -> Vec<AuditedWork> {
         let latest = self.latest_records();
-        self.covered()
-            .map(|accepted| self.audited(accepted, &latest))
-            .collect()
+        self.covered().map(|accepted| self.audited(accepted, &latest)).collect()
     }
 
     fn audited(
@@ -172,12 +165,7 @@ impl State {
         let newest = |file: &FileFact| (file.clone(), self.newest_record(latest, id, file).clone());
         let always = self.plan.rules.settings.final_checks == FinalChecks::Always;
         let is_asked = always || !self.plan.task(id).side_effects;
-        let last = self
-            .audit
-            .turn_ends
-            .get(&self.plan.files_in(id))
-            .copied()
-            .unwrap_or(0);
+        let last = self.audit.turn_ends.get(&self.plan.files_in(id)).copied().unwrap_or(0);
         let checks = acceptance.checks.iter().filter(|_| is_asked);
         AuditedWork {
             task: id,
@@ -194,9 +182,7 @@ impl State {
         id: TaskId,
         file: &'s FileFact,
     ) -> &'s FileFact {
-        latest
-            .get(&self.plan.place(id, &file.path))
-            .map_or(file, |(_, newest)| newest)
+        latest.get(&self.plan.place(id, &file.path)).map_or(file, |(_, newest)| newest)
     }
 
     /// The state of each file of a task's record.

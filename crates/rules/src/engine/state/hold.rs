@@ -54,16 +54,7 @@ pub(crate) enum Resume {
 impl Hold {
     /// The hold that an event opens.
     pub(crate) fn opened(event: &HoldEvent) -> Option<Self> {
-        let HoldEvent::Opened {
-            number,
-            reason,
-            cause,
-            stage,
-            message: _,
-            gate,
-            expires,
-        } = event
-        else {
+        let HoldEvent::Opened { number, reason, cause, stage, message: _, gate, expires } = event else {
             return None;
         };
         Some(Self {

@@ -8,22 +8,14 @@ use super::task::{Judging, TaskState};
 impl Judging {
     /// Work for the judging of an attempt that has not come back.
     pub(crate) fn jobs(&self, scans: u32) -> impl Iterator<Item = Job> {
-        let scan = self.scanning.then_some(Job::Scan {
-            number: scans,
-            then: self.then,
-        });
+        let scan = self.scanning.then_some(Job::Scan { number: scans, then: self.then });
         let others = (!self.scanning).then(|| {
             let checks = (0..).zip(&self.checks).filter(|(_, result)| result.is_none());
-            let stage = self
-                .stage
-                .as_ref()
-                .filter(|stage| stage.open && stage.seat.is_none());
-            checks
-                .map(|(check, _)| Job::Check(check))
-                .chain(stage.map(|stage| match stage.key.step() {
-                    None => Job::Grade(stage.round),
-                    Some(step) => Job::Stage(step, stage.round),
-                }))
+            let stage = self.stage.as_ref().filter(|stage| stage.open && stage.seat.is_none());
+            checks.map(|(check, _)| Job::Check(check)).chain(stage.map(|stage| match stage.key.step() {
+                None => Job::Grade(stage.round),
+                Some(step) => Job::Stage(step, stage.round),
+            }))
         });
         let finish = self.finish_open().map(Job::Finish);
         let open = self.merge.as_ref().filter(|merge| merge.open);
@@ -31,11 +23,7 @@ impl Judging {
         let peers = self.merge.iter().flat_map(|merge| &merge.peers);
         let peers = peers.filter(|(_, result)| result.is_none());
         let peers = peers.map(|((peer, check), _)| Job::PeerCheck(*peer, *check));
-        scan.into_iter()
-            .chain(open)
-            .chain(peers)
-            .chain(finish)
-            .chain(others.into_iter().flatten())
+        scan.into_iter().chain(open).chain(peers).chain(finish).chain(others.into_iter().flatten())
     }
 }
 
@@ -43,9 +31,7 @@ impl TaskState {
     /// How often a check of what is judged was asked for again because it had failed.
     pub fn reruns(&self, job: Job) -> u32 {
         let judging = self.judging();
-        judging
-            .and_then(|judging| judging.reruns.get(&job).copied())
-            .unwrap_or(0)
+        judging.and_then(|judging| judging.reruns.get(&job).copied()).unwrap_or(0)
     }
 
     /// Work that was asked for and has not come back.
@@ -61,16 +47,8 @@ impl TaskState {
         let dependencies = self.remedies.iter().flat_map(|remedies| &remedies.scanning);
         let artifacts = dependencies.map(|dependency| Job::Artifacts(*dependency));
         let baseline = self.is_looked_at_before().then_some(Job::Baseline);
-        let look = self
-            .attempt
-            .looks
-            .open
-            .filter(|_| self.status() == Status::Review);
+        let look = self.attempt.looks.open.filter(|_| self.status() == Status::Review);
         let look = look.map(Job::Look);
-        judging
-            .chain(approver)
-            .chain(artifacts)
-            .chain(baseline)
-            .chain(look)
+        judging.chain(approver).chain(artifacts).chain(baseline).chain(look)
     }
 }

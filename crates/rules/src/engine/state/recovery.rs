@@ -43,18 +43,12 @@ impl DependencyRecovery {
     }
 
     pub fn entry_mut(&mut self, dependency: TaskId) -> Option<&mut FailedDependency> {
-        self.failed
-            .iter_mut()
-            .find(|entry| entry.dependency == dependency)
+        self.failed.iter_mut().find(|entry| entry.dependency == dependency)
     }
 
     /// A dependency failed for good.
     pub fn detected(&mut self, dependency: TaskId) {
-        self.failed.push(FailedDependency {
-            dependency,
-            looked: false,
-            no_way: None,
-        });
+        self.failed.push(FailedDependency { dependency, looked: false, no_way: None });
     }
 
     /// The files of a dependency were looked at.
@@ -69,11 +63,7 @@ impl DependencyRecovery {
     pub fn resolved(&mut self, dependency: TaskId, way: Way, note: &str) {
         self.forget(dependency);
         if way != Way::Retry {
-            self.without.push(WaivedDependency {
-                dependency,
-                way,
-                note: note.to_owned(),
-            });
+            self.without.push(WaivedDependency { dependency, way, note: note.to_owned() });
         }
     }
 

@@ -292,10 +292,9 @@ impl Lifecycle {
         };
         match to {
             Status::Pending => Self::Pending { phase },
-            Status::AwaitingApproval => Self::AwaitingApproval {
-                hold: None,
-                judged: judged.map(|judging| Box::new(judging.kept())),
-            },
+            Status::AwaitingApproval => {
+                Self::AwaitingApproval { hold: None, judged: judged.map(|judging| Box::new(judging.kept())) }
+            }
             Status::Assigned => Self::Assigned,
             Status::InProgress => Self::InProgress,
             // Whoever judges on after a person's word is shown the files that were seen before it.
@@ -307,10 +306,7 @@ impl Lifecycle {
                 flag: flag.unwrap_or(QualityFlag::BelowThreshold),
                 acceptance: judged.and_then(|judging| judging.acceptance),
             },
-            Status::Failed => Self::Failed {
-                mode: mode.unwrap_or(FailureMode::Error),
-                superseded: false,
-            },
+            Status::Failed => Self::Failed { mode: mode.unwrap_or(FailureMode::Error), superseded: false },
         }
     }
 
@@ -325,12 +321,7 @@ impl Lifecycle {
 impl Judging {
     /// The part of the judging that is kept while a person is asked about the work.
     fn kept(self) -> Self {
-        Self {
-            files: self.files,
-            passed: self.passed,
-            panel: self.panel,
-            ..Self::default()
-        }
+        Self { files: self.files, passed: self.passed, panel: self.panel, ..Self::default() }
     }
 
     /// The stage that asks somebody, or did last.
@@ -389,11 +380,7 @@ impl TaskState {
 
     /// The current or last turn in flight, as that of this task.
     pub fn turn(&self, task: TaskId) -> TurnId {
-        let Attempt {
-            number: attempt,
-            turn,
-            ..
-        } = self.attempt;
+        let Attempt { number: attempt, turn, .. } = self.attempt;
         TurnId { task, attempt, turn }
     }
 
@@ -479,10 +466,7 @@ impl TaskState {
 
     /// Whether the task holds a slot: from assigned to the end of review, but not while it waits for a moment.
     pub fn holds_slot(&self) -> bool {
-        let works = matches!(
-            self.status(),
-            Status::Assigned | Status::InProgress | Status::Review
-        );
+        let works = matches!(self.status(), Status::Assigned | Status::InProgress | Status::Review);
         works && self.deferral.is_none()
     }
 
@@ -496,9 +480,7 @@ impl TaskState {
     /// nobody looks then.
     pub(crate) fn is_looked_at(&self) -> bool {
         self.is_looked_at_before()
-            || self
-                .judging()
-                .is_some_and(|judging| judging.jobs(self.work.scans).next().is_some())
+            || self.judging().is_some_and(|judging| judging.jobs(self.work.scans).next().is_some())
     }
 
     /// Whether the task waits for the answer to a question, or for the word that it is one: no turn of it may start.
@@ -510,10 +492,7 @@ impl TaskState {
 
     /// Calls that are out for the task beside its turns and its judging.
     pub(crate) fn calls(&self) -> u32 {
-        let scans = self
-            .remedies
-            .as_deref()
-            .map_or(0, |remedies| remedies.scanning.len());
+        let scans = self.remedies.as_deref().map_or(0, |remedies| remedies.scanning.len());
         u32::try_from(self.asks_out().count() + scans).unwrap_or(u32::MAX)
     }
 
@@ -525,10 +504,7 @@ impl TaskState {
 
     /// Whether the checks of the task are being looked at, before its first turn.
     pub fn is_looked_at_before(&self) -> bool {
-        self.course
-            .baseline
-            .as_deref()
-            .is_some_and(|baseline| baseline.open)
+        self.course.baseline.as_deref().is_some_and(|baseline| baseline.open)
     }
 
     /// Whether a check of work that comes through its stages passes now: the last one says of the others that they do.

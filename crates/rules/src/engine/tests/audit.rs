@@ -38,12 +38,7 @@ fn only_files_that_are_others_than_they_were_differ() {
 }
 
 fn passed() -> CheckResult {
-    CheckResult {
-        passed: true,
-        message: String::new(),
-        duration: Millis(1),
-        reruns: 0,
-    }
+    CheckResult { passed: true, message: String::new(), duration: Millis(1), reruns: 0 }
 }
 
 /// The audit that is out has seen this.
@@ -63,38 +58,18 @@ fn run_until(simulation: &mut Simulation, wanted: impl Fn(&Effect) -> bool) {
 #[test]
 fn an_audit_says_nothing_of_what_was_accepted_while_it_was_made() {
     let mut simulation = Simulation::new(MISSION, options());
-    run_until(&mut simulation, |effect| {
-        matches!(
-            effect,
-            Effect::Job {
-                job: Job::Scan { .. },
-                ..
-            }
-        )
-    });
+    run_until(&mut simulation, |effect| matches!(effect, Effect::Job { job: Job::Scan { .. }, .. }));
     simulation.resume();
     assert!(simulation.state.audit.out, "the first task is accepted");
     let scan = simulation.todo.iter();
-    let scan = scan.enumerate().find(|(_, effect)| {
-        matches!(
-            effect,
-            Effect::Job {
-                job: Job::Scan { .. },
-                ..
-            }
-        )
-    });
+    let scan =
+        scan.enumerate().find(|(_, effect)| matches!(effect, Effect::Job { job: Job::Scan { .. }, .. }));
     let (scan, _) = scan.expect("it is looked for again");
     simulation.perform(scan, &mut |_, _| Response::Files(Some(1), 1));
     assert_eq!(statuses(&simulation.state), [Status::Done, Status::Done]);
     // It looked before the second task was accepted.
-    simulation
-        .todo
-        .retain(|effect| !matches!(effect, Effect::Audit { .. }));
-    let mut seen = AuditEvidence {
-        looks: vec![(FIRST, Vec::new())],
-        ..AuditEvidence::default()
-    };
+    simulation.todo.retain(|effect| !matches!(effect, Effect::Audit { .. }));
+    let mut seen = AuditEvidence { looks: vec![(FIRST, Vec::new())], ..AuditEvidence::default() };
     seen.take(FIRST, 0, passed());
     feed_audit(&mut simulation, seen);
     assert_eq!(statuses(&simulation.state), [Status::Done, Status::Done]);
@@ -119,22 +94,13 @@ fn work_that_is_merged_while_an_audit_looks_takes_nothing_from_what_was_accepted
         simulation.perform(at, &mut good);
     }
     assert_eq!(statuses(&simulation.state), [Status::Done, Status::Done]);
-    simulation
-        .todo
-        .retain(|effect| !matches!(effect, Effect::Audit { .. }));
-    let mut seen = AuditEvidence {
-        looks: looks.clone(),
-        ..AuditEvidence::default()
-    };
+    simulation.todo.retain(|effect| !matches!(effect, Effect::Audit { .. }));
+    let mut seen = AuditEvidence { looks: looks.clone(), ..AuditEvidence::default() };
     seen.take(FIRST, 0, passed());
     feed_audit(&mut simulation, seen);
     assert_eq!(statuses(&simulation.state), [Status::Done, Status::Done]);
     run_until(&mut simulation, |effect| matches!(effect, Effect::Audit { .. }));
-    assert_eq!(
-        simulation.state.checks_due(&looks),
-        [(FIRST, 0)],
-        "the next one runs it"
-    );
+    assert_eq!(simulation.state.checks_due(&looks), [(FIRST, 0)], "the next one runs it");
 }
 
 /// The audit that is next finds that no check passes any more.
@@ -145,12 +111,7 @@ fn nothing_passes(simulation: &mut Simulation) {
     let looks: Looks = state.covered().map(|(id, _)| (id, Vec::new())).collect();
     let mut seen = AuditEvidence::default();
     for (task, check) in state.checks_due(&looks) {
-        let result = CheckResult {
-            passed: false,
-            message: "x".to_owned(),
-            duration: Millis(1),
-            reruns: 0,
-        };
+        let result = CheckResult { passed: false, message: "x".to_owned(), duration: Millis(1), reruns: 0 };
         seen.take(task, check, result);
     }
     seen.looks = looks;
@@ -169,23 +130,13 @@ tasks:
     for attempt in [2, 3] {
         nothing_passes(&mut simulation);
         let task = simulation.state.task(FIRST);
-        assert_eq!(
-            (task.attempt.number, task.attempt.kind),
-            (attempt, AttemptKind::Fix)
-        );
-        assert_eq!(
-            (task.course.tries, task.course.fixes),
-            (1, 0),
-            "it is in no allowance"
-        );
+        assert_eq!((task.attempt.number, task.attempt.kind), (attempt, AttemptKind::Fix));
+        assert_eq!((task.course.tries, task.course.fixes), (1, 0), "it is in no allowance");
         assert_eq!((task.flag(), task.acceptance().is_none()), (None, true));
     }
     run_until(&mut simulation, |effect| matches!(effect, Effect::Audit { .. }));
     simulation.resume();
-    assert_eq!(
-        simulation.state.audit.of_session, 1,
-        "each session counts its own"
-    );
+    assert_eq!(simulation.state.audit.of_session, 1, "each session counts its own");
     nothing_passes(&mut simulation);
     let task = simulation.state.task(FIRST);
     assert_eq!(
@@ -212,25 +163,16 @@ tasks:
     simulation.feed(&says(Command::approve(FIRST, 1)));
     nothing_passes(&mut simulation);
     let task = simulation.state.task(FIRST);
-    assert_eq!(
-        (task.attempt.number, task.course.regressions),
-        (2, 1),
-        "its work is done again"
-    );
+    assert_eq!((task.attempt.number, task.course.regressions), (2, 1), "its work is done again");
     let before = *simulation.state.ledger.spent();
-    let no = Answer::Reject {
-        reason: "no".to_owned(),
-    };
+    let no = Answer::Reject { reason: "no".to_owned() };
     let mut late = inputs(&simulation.state, &asked, &Response::Answer(no)).remove(0);
     let cost: Option<Money> = Some("0.5".parse().unwrap());
     if let Fact::AskReplied(AskReply { reply, .. }) = &mut late {
         reply.usage.cost = cost;
     }
     let settled = decide(&simulation.state, &late, Timestamp(9));
-    assert!(
-        matches!(&settled[..], [Event::Budget(BudgetEvent::Settled { .. })]),
-        "{settled:?}"
-    );
+    assert!(matches!(&settled[..], [Event::Budget(BudgetEvent::Settled { .. })]), "{settled:?}");
     apply(&mut simulation.state, &settled[0]);
     assert_eq!(decide(&simulation.state, &late, Timestamp(9)), []);
     let spent = simulation.state.ledger.spent();
@@ -267,10 +209,7 @@ fn no_file_is_there(simulation: &mut Simulation) {
         })
     };
     let looks = state.covered().map(|(id, _)| (id, gone(id).collect()));
-    let seen = AuditEvidence {
-        looks: looks.collect(),
-        ..AuditEvidence::default()
-    };
+    let seen = AuditEvidence { looks: looks.collect(), ..AuditEvidence::default() };
     feed_audit(simulation, seen);
 }
 
@@ -297,13 +236,8 @@ tasks:
 ";
     let mut simulation = Simulation::new(mission, options());
     let without = |state: &State, effect: &Effect| match effect {
-        Effect::Job {
-            turn,
-            job: Job::Scan { .. },
-        } if turn.task == FIRST => Response::Files(None, 0),
-        Effect::Ask { .. } => Response::Answer(Answer::Absorb {
-            prompt: "without it".to_owned(),
-        }),
+        Effect::Job { turn, job: Job::Scan { .. } } if turn.task == FIRST => Response::Files(None, 0),
+        Effect::Ask { .. } => Response::Answer(Answer::Absorb { prompt: "without it".to_owned() }),
         _ => good(state, effect),
     };
     simulation.run(without);
@@ -313,10 +247,7 @@ tasks:
     no_file_is_there(&mut simulation);
     let after = simulation.state.task(TaskId(1)).status();
     let fixup = simulation.state.task(TaskId(2)).status();
-    assert!(
-        after == Pending && fixup != Pending,
-        "the fixup goes first: {after:?}, {fixup:?}"
-    );
+    assert!(after == Pending && fixup != Pending, "the fixup goes first: {after:?}, {fixup:?}");
     simulation.run(without);
     assert_eq!(statuses(&simulation.state), [Failed, Done, Done]);
 }
@@ -326,9 +257,7 @@ fn an_attempt_to_restore_work_whose_files_cannot_be_watched_has_not_restored_it(
     let mission = TURNED_ROUND.replace("dependsOn: [second], ", "protect: [tests], ");
     let mut simulation = Simulation::new(&mission, options());
     no_file_is_there(&mut simulation);
-    run_until(&mut simulation, |effect| {
-        matches!(effect, Effect::NoteFiles { .. })
-    });
+    run_until(&mut simulation, |effect| matches!(effect, Effect::NoteFiles { .. }));
     let Some(Effect::NoteFiles { turn, .. }) = simulation.todo.pop_front() else {
         panic!("its files are noted");
     };
@@ -369,31 +298,20 @@ tasks:
     let mut simulation = Simulation::new(mission, options());
     nothing_passes(&mut simulation);
     let verify = simulation.state.task(TaskId(2));
-    assert_eq!(
-        (verify.status(), verify.reopened.is_some()),
-        (Status::Pending, true)
-    );
+    assert_eq!((verify.status(), verify.reopened.is_some()), (Status::Pending, true));
     assert_eq!(left_out(&simulation), [false, false, false, false, true, true]);
     simulation.say(&Fact::Redo(FIRST));
     assert_eq!(left_out(&simulation), [false; 6], "its verdict is withdrawn");
     let kept = simulation.state.sums.counts;
     simulation.state.derive();
-    assert_eq!(
-        (left_out(&simulation), simulation.state.sums.counts),
-        (vec![false; 6], kept)
-    );
+    assert_eq!((left_out(&simulation), simulation.state.sums.counts), (vec![false; 6], kept));
     simulation.resume();
     simulation.run(|state, effect| match effect {
-        Effect::Job {
-            job: Job::Grade(_), ..
-        } => Response::Score(10),
+        Effect::Job { job: Job::Grade(_), .. } => Response::Score(10),
         _ => good(state, effect),
     });
     use Status::{Done, Pending};
-    assert_eq!(
-        statuses(&simulation.state),
-        [Done, Done, Done, Pending, Done, Pending]
-    );
+    assert_eq!(statuses(&simulation.state), [Done, Done, Done, Pending, Done, Pending]);
 }
 
 /// Two of them would write the record that the turn is held against, one after the other, and neither would vouch for it.
@@ -415,17 +333,14 @@ tasks:
     simulation.resume();
     let may_be_noted = |simulation: &Simulation| {
         let due = simulation.todo.iter().filter(|effect| notes(effect));
-        due.filter(|effect| may_be_made(&simulation.state, effect))
-            .count()
+        due.filter(|effect| may_be_made(&simulation.state, effect)).count()
     };
     assert!(simulation.state.audit.out, "the first task is accepted");
     assert_eq!(may_be_noted(&simulation), 0, "it waits for the audit");
     // The session makes what is due at once.
     simulation.todo.retain(|effect| !notes(effect));
     let audit = simulation.todo.iter();
-    let audit = audit
-        .enumerate()
-        .find(|(_, effect)| matches!(effect, Effect::Audit { .. }));
+    let audit = audit.enumerate().find(|(_, effect)| matches!(effect, Effect::Audit { .. }));
     let (audit, _) = audit.expect("it is asked for");
     simulation.perform(audit, &mut good);
     assert_eq!(may_be_noted(&simulation), 1);
@@ -460,8 +375,7 @@ tasks:
 fn goes_behind(simulation: &Simulation) -> Vec<Vec<u32>> {
     let tasks = simulation.state.tasks.iter();
     let open = tasks.map(|task| task.reopened.as_deref());
-    open.map(|open| open.map_or_else(Vec::new, |open| open.behind.iter().map(|id| id.0).collect()))
-        .collect()
+    open.map(|open| open.map_or_else(Vec::new, |open| open.behind.iter().map(|id| id.0).collect())).collect()
 }
 
 #[test]
@@ -479,10 +393,7 @@ fn regressed_work_of_one_file_waits_for_the_one_before_it_and_for_no_other() {
     // Whoever leaves the order leaves its place to what waited for it.
     simulation.say(&says(Command::CancelTask { task: TaskId(1) }));
     assert_eq!(begun(&simulation), [0, 1], "nothing has begun beside the first");
-    assert_eq!(
-        goes_behind(&simulation),
-        [&[] as &[u32], &[], &[0], &[0], &[2, 3]]
-    );
+    assert_eq!(goes_behind(&simulation), [&[] as &[u32], &[], &[0], &[0], &[2, 3]]);
     super::simulation::consistency::is_up_to_date(&simulation.state);
     simulation.run(good);
     use Status::{Done, Failed};
@@ -551,10 +462,7 @@ fn many_that_name_one_file_are_ordered_at_once_and_in_few_words() {
     let mut simulation = Simulation::new(&mission, options());
     no_file_is_there(&mut simulation);
     let behind = goes_behind(&simulation);
-    assert!(
-        behind.iter().skip(1).all(|behind| behind.len() == 1),
-        "{behind:?}"
-    );
+    assert!(behind.iter().skip(1).all(|behind| behind.len() == 1), "{behind:?}");
 }
 
 #[test]
@@ -563,9 +471,7 @@ fn an_audit_says_no_more_than_a_record_holds_and_the_next_one_goes_on() {
         "name: m\nsettings: {concurrency: 4}\nagents: {w: {run: [/bin/true]}}\ntasks:\n".to_owned();
     let name = "x".repeat(40_000);
     for n in 0..150 {
-        mission.push_str(&format!(
-            "  - {{title: t{n}, review: none, targetFiles: [{name}{n}]}}\n"
-        ));
+        mission.push_str(&format!("  - {{title: t{n}, review: none, targetFiles: [{name}{n}]}}\n"));
     }
     let mut simulation = Simulation::new(&mission, options());
     no_file_is_there(&mut simulation);

@@ -32,11 +32,7 @@ fn verdict(stage: Stage, relaxed: bool) -> Event {
 fn a_task_knows_the_model_of_its_last_turn() {
     let finished = |model: Option<&str>| {
         Event::Turn(
-            TurnId {
-                task: TASK,
-                attempt: 1,
-                turn: 1,
-            },
+            TurnId { task: TASK, attempt: 1, turn: 1 },
             TurnEvent::Finished(Box::new(TurnEnd {
                 duration: Millis(1),
                 model: model.map(str::to_owned),
@@ -67,15 +63,7 @@ fn approvers_are_asked_one_after_the_other_and_after_a_while_from_the_first() {
         },
     );
     let undecided = |approver, again| {
-        Event::Hold(
-            TASK.into(),
-            HoldEvent::Undecided {
-                number: 1,
-                approver,
-                message: String::new(),
-                again,
-            },
-        )
+        Event::Hold(TASK.into(), HoldEvent::Undecided { number: 1, approver, message: String::new(), again })
     };
     let next = |task: &TaskState| task.hold().map(|waiting| waiting.undecided);
     task.apply(&requested);
@@ -96,10 +84,7 @@ fn relief_that_any_judge_needed_is_kept_until_the_next_attempt() {
     let mut task = TaskState::default();
     for (judged, verified) in [(false, false), (false, true), (true, false), (true, true)] {
         task.plan_attempt(1, AttemptKind::Execute);
-        assert!(
-            !task.attempt.has(Mark::Relaxed),
-            "the last attempt's relief is not this one's"
-        );
+        assert!(!task.attempt.has(Mark::Relaxed), "the last attempt's relief is not this one's");
         task.apply(&verdict(Stage::Judge, judged));
         task.apply(&verdict(Stage::Verification, verified));
         assert_eq!(task.attempt.has(Mark::Relaxed), judged || verified);
@@ -127,27 +112,10 @@ fn what_a_judge_grades_by_a_rubric_is_not_graded_by_facts() {
     let mut simulation = Simulation::new(GRADED, options());
     let mut graded = false;
     let is_asked = |event: &Event| {
-        matches!(
-            event,
-            Event::Ask(
-                _,
-                AskEvent::Requested {
-                    purpose: Purpose::Grade { .. },
-                    ..
-                }
-            )
-        )
+        matches!(event, Event::Ask(_, AskEvent::Requested { purpose: Purpose::Grade { .. }, .. }))
     };
     let grades = |effects: &[Effect]| {
-        effects.iter().any(|effect| {
-            matches!(
-                effect,
-                Effect::Job {
-                    job: Job::Grade(_),
-                    ..
-                }
-            )
-        })
+        effects.iter().any(|effect| matches!(effect, Effect::Job { job: Job::Grade(_), .. }))
     };
     while !simulation.todo.is_empty() && !graded {
         simulation.perform(0, &mut good);
@@ -174,30 +142,16 @@ fn a_call_without_room_may_not_be_made() {
     while !simulation.todo.iter().any(asks) {
         simulation.perform(0, &mut good);
     }
-    let ask = simulation
-        .todo
-        .iter()
-        .find(|effect| asks(effect))
-        .cloned()
-        .unwrap();
-    let Effect::Ask { id, agent, .. } = ask.clone() else {
-        unreachable!()
-    };
+    let ask = simulation.todo.iter().find(|effect| asks(effect)).cloned().unwrap();
+    let Effect::Ask { id, agent, .. } = ask.clone() else { unreachable!() };
     assert!(may_be_made(&simulation.state, &ask));
     apply(
         &mut simulation.state,
-        &Event::Budget(BudgetEvent::Held {
-            call: WorkId::ask(id),
-            agent,
-            released: false,
-        }),
+        &Event::Budget(BudgetEvent::Held { call: WorkId::ask(id), agent, released: false }),
     );
     assert!(!may_be_made(&simulation.state, &ask));
     let seat = Effect::Ask {
-        id: AskId {
-            number: id.number + 1,
-            ..id
-        },
+        id: AskId { number: id.number + 1, ..id },
         purpose: Purpose::Confirm,
         agent,
         strict: None,
@@ -246,12 +200,7 @@ fn a_task_whose_judges_are_missing_is_open_until_a_person_speaks_or_they_are_ask
     assert!(!referred(Cause::Person).attempt.has(Mark::Indeterminate));
     let resolved = Event::Hold(
         TASK.into(),
-        HoldEvent::Closed {
-            number: 1,
-            resolution: Resolution::Approved,
-            by: "ada".to_owned(),
-            reason: None,
-        },
+        HoldEvent::Closed { number: 1, resolution: Resolution::Approved, by: "ada".to_owned(), reason: None },
     );
     for event in [resolved.clone(), transition(Status::Review)] {
         let mut task = referred(Cause::NoReviewer);
@@ -268,33 +217,18 @@ fn a_task_whose_judges_are_missing_is_open_until_a_person_speaks_or_they_are_ask
 
 #[test]
 fn files_that_were_seen_are_kept_while_a_person_is_asked_and_no_longer() {
-    let fact = FileFact {
-        path: "f".to_owned(),
-        size: Some(1),
-        digest: None,
-        obstacle: None,
-        stored: None,
-    };
+    let fact = FileFact { path: "f".to_owned(), size: Some(1), digest: None, obstacle: None, stored: None };
     let scanned = Event::Work(
         TASK,
         WorkEvent::Ended {
-            job: Job::Scan {
-                number: 1,
-                then: AfterScan::Preflight,
-            },
-            end: JobEnd::Seen {
-                files: vec![fact.clone()],
-                hollow: None,
-            },
+            job: Job::Scan { number: 1, then: AfterScan::Preflight },
+            end: JobEnd::Seen { files: vec![fact.clone()], hollow: None },
         },
     );
     let asked = || {
         let mut task = TaskState::default();
         task.apply(&transition(Status::Review));
-        assert!(
-            task.judging().unwrap().files.is_empty(),
-            "nothing was seen before"
-        );
+        assert!(task.judging().unwrap().files.is_empty(), "nothing was seen before");
         task.apply(&scanned);
         task.apply(&transition(Status::AwaitingApproval));
         assert_eq!(task.judged().unwrap().files, std::slice::from_ref(&fact));
@@ -319,9 +253,7 @@ fn a_step_is_open_until_it_has_its_verdict() {
         task.apply(&Event::Work(TASK, WorkEvent::Requested(requested)));
         let is_open = |task: &TaskState| {
             let judging = task.judging();
-            judging
-                .and_then(|judging| judging.stage.as_ref())
-                .map(|stage| stage.open)
+            judging.and_then(|judging| judging.stage.as_ref()).map(|stage| stage.open)
         };
         assert_eq!(is_open(&task), Some(true));
         let report = StageReport::new(TASK, 1, stage, Verdict::Pass, None);

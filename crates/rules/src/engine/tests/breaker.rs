@@ -19,10 +19,7 @@ fn run(agents: &str, settings: &str, tasks: &str, points: &[u8]) -> Simulation {
     let mut simulation = Simulation::new(&yaml, options);
     let mut call = 0;
     simulation.run(|state, effect| match effect {
-        Effect::Ask {
-            purpose: Purpose::Score(_),
-            ..
-        } => {
+        Effect::Ask { purpose: Purpose::Score(_), .. } => {
             call += 1;
             Response::Score(points[(call - 1) % points.len()])
         }
@@ -32,33 +29,16 @@ fn run(agents: &str, settings: &str, tasks: &str, points: &[u8]) -> Simulation {
 }
 
 fn tasks(n: usize, agent: &str) -> String {
-    (0..n)
-        .map(|n| format!("  - {{title: {agent}{n}, assignTo: {agent}}}\n"))
-        .collect()
+    (0..n).map(|n| format!("  - {{title: {agent}{n}, assignTo: {agent}}}\n")).collect()
 }
 
 fn flags(simulation: &Simulation) -> Vec<QualityFlag> {
-    simulation
-        .state
-        .tasks
-        .iter()
-        .filter_map(|task| task.flag())
-        .collect()
+    simulation.state.tasks.iter().filter_map(|task| task.flag()).collect()
 }
 
 fn calls(simulation: &Simulation) -> usize {
-    simulation.count(|event| {
-        matches!(
-            event,
-            Event::Ask(
-                _,
-                AskEvent::Requested {
-                    purpose: Purpose::Score(_),
-                    ..
-                }
-            )
-        )
-    })
+    simulation
+        .count(|event| matches!(event, Event::Ask(_, AskEvent::Requested { purpose: Purpose::Score(_), .. })))
 }
 
 const W: &str = "w: {run: [/bin/true]}";
@@ -82,12 +62,7 @@ fn five_rejections_in_a_row_stop_the_judging_of_that_models_work() {
 
 #[test]
 fn a_pass_ends_the_row_and_0_is_never() {
-    let simulation = run(
-        W,
-        "judgeBreaker: 3",
-        &tasks(7, "w"),
-        &[40, 40, 90, 40, 40, 90, 40],
-    );
+    let simulation = run(W, "judgeBreaker: 3", &tasks(7, "w"), &[40, 40, 90, 40, 40, 90, 40]);
     assert_eq!(calls(&simulation), 7);
     let simulation = run(W, "judgeBreaker: 0", &tasks(9, "w"), &[40]);
     assert_eq!(calls(&simulation), 9);
@@ -110,18 +85,12 @@ fn a_task_that_its_judges_sent_back_stays_theirs() {
     let simulation = run(W, "judgeBreaker: 2", &format!("{panel}{}", tasks(1, "w")), &[40]);
     assert_eq!(calls(&simulation), 9, "every allowed attempt is judged");
     assert_eq!(simulation.state.task(TaskId(0)).status(), Status::Failed);
-    assert_eq!(
-        simulation.state.task(TaskId(1)).flag(),
-        Some(QualityFlag::Unverified)
-    );
+    assert_eq!(simulation.state.task(TaskId(1)).flag(), Some(QualityFlag::Unverified));
 }
 
 #[test]
 fn the_next_wave_is_judged_again() {
-    let mixed = format!(
-        "{}  - {{title: next, assignTo: w, dependsOn: [w0]}}\n",
-        tasks(4, "w")
-    );
+    let mixed = format!("{}  - {{title: next, assignTo: w, dependsOn: [w0]}}\n", tasks(4, "w"));
     let simulation = run(W, "judgeBreaker: 2", &mixed, &[40]);
     assert_eq!(calls(&simulation), 3);
     assert_eq!(flags(&simulation)[3], QualityFlag::Unverified);
@@ -139,9 +108,7 @@ fn preflight_rejects_and_failed_checks_never_count() {
     options.jobs = Some(1);
     let mut simulation = Simulation::new(&yaml, options);
     simulation.run(|state, effect| match effect {
-        Effect::Job {
-            job: Job::Check(_), ..
-        } => Response::Check(false),
+        Effect::Job { job: Job::Check(_), .. } => Response::Check(false),
         other => good(state, other),
     });
     assert_eq!(calls(&simulation), 1);
@@ -158,11 +125,7 @@ fn a_review_that_was_asked_for_and_is_missing_is_indeterminate() {
         let tasks = format!(
             "  - {{title: a, assignTo: w, maxAttempts: 1}}\n  - {{title: b, assignTo: w, {asked}}}\n"
         );
-        let settings = if asked.contains("judgeBreaker") {
-            "judgeBreaker: 4"
-        } else {
-            "judgeBreaker: 1"
-        };
+        let settings = if asked.contains("judgeBreaker") { "judgeBreaker: 4" } else { "judgeBreaker: 1" };
         let simulation = run(W, settings, &tasks, &[40]);
         let task = simulation.state.task(TaskId(1));
         assert_eq!(
@@ -170,11 +133,7 @@ fn a_review_that_was_asked_for_and_is_missing_is_indeterminate() {
             (Some(QualityFlag::Unverified), true),
             "{asked}"
         );
-        assert_eq!(
-            outcome(&simulation.state).class,
-            OutcomeClass::Indeterminate,
-            "{asked}"
-        );
+        assert_eq!(outcome(&simulation.state).class, OutcomeClass::Indeterminate, "{asked}");
     }
 }
 
@@ -228,27 +187,15 @@ fn what_failed_its_checks_was_not_sent_back_by_its_judges() {
     let mut simulation = Simulation::new(&yaml, options);
     let mut checks = 0;
     simulation.run(|state, effect| match effect {
-        Effect::Job {
-            job: Job::Check(_), ..
-        } => {
+        Effect::Job { job: Job::Check(_), .. } => {
             checks += 1;
             Response::Check(checks > 1)
         }
-        Effect::Ask {
-            purpose: Purpose::Score(_),
-            ..
-        } => Response::Score(40),
+        Effect::Ask { purpose: Purpose::Score(_), .. } => Response::Score(40),
         other => good(state, other),
     });
-    assert_eq!(
-        (checks, calls(&simulation)),
-        (2, 1),
-        "only the first task was judged"
-    );
-    assert_eq!(
-        simulation.state.task(TaskId(1)).flag(),
-        Some(QualityFlag::Unverified)
-    );
+    assert_eq!((checks, calls(&simulation)), (2, 1), "only the first task was judged");
+    assert_eq!(simulation.state.task(TaskId(1)).flag(), Some(QualityFlag::Unverified));
 }
 
 #[test]
@@ -261,10 +208,7 @@ fn what_judges_said_before_the_work_began_anew_does_not_make_it_theirs() {
     }
     simulation.resume();
     simulation.run(|state: &State, effect: &Effect| match effect {
-        Effect::Ask {
-            purpose: Purpose::Score(_),
-            ..
-        } => Response::Score(40),
+        Effect::Ask { purpose: Purpose::Score(_), .. } => Response::Score(40),
         other => good(state, other),
     });
     assert_eq!(calls(&simulation), 7, "three more, and the last is not judged");
@@ -286,19 +230,15 @@ fn a_fixup_is_of_the_judges_that_rejected_what_it_mends() {
         options.jobs = Some(1);
         let mut simulation = Simulation::new(&yaml, options);
         simulation.run(|state, effect| match effect {
-            Effect::Job {
-                turn: TurnId { task, .. },
-                job: Job::Check(_),
-            } => Response::Check(*task != TaskId(0)),
-            Effect::Ask {
-                id: AskId { task, .. },
-                purpose: Purpose::Score(_),
-                ..
-            } if state.plan.mended_by(*task).is_some() => Response::Score(90),
-            Effect::Ask {
-                purpose: Purpose::Score(_),
-                ..
-            } => Response::Score(40),
+            Effect::Job { turn: TurnId { task, .. }, job: Job::Check(_) } => {
+                Response::Check(*task != TaskId(0))
+            }
+            Effect::Ask { id: AskId { task, .. }, purpose: Purpose::Score(_), .. }
+                if state.plan.mended_by(*task).is_some() =>
+            {
+                Response::Score(90)
+            }
+            Effect::Ask { purpose: Purpose::Score(_), .. } => Response::Score(40),
             other => good(state, other),
         });
         (calls(&simulation), simulation.state.task(TaskId(3)).flag())

@@ -45,10 +45,7 @@ fn played(yaml: &str, options: RunOptions) -> Simulation {
 }
 
 fn alone() -> RunOptions {
-    RunOptions {
-        jobs: Some(1),
-        ..options()
-    }
+    RunOptions { jobs: Some(1), ..options() }
 }
 
 fn limit(simulation: &Simulation) -> Option<Ceiling> {
@@ -61,10 +58,7 @@ fn unknown_calls_are_charged_with_the_most_that_they_may_cost() {
     let simulation = played(&mission("{maxCost: 1.75}"), alone());
     assert_eq!(limit(&simulation), Some(Ceiling::Cost));
     assert_eq!(simulation.state.ledger.spent().charged, money("1.75"));
-    assert_eq!(
-        statuses(&simulation.state),
-        [Status::Done, Status::Done, Status::Review]
-    );
+    assert_eq!(statuses(&simulation.state), [Status::Done, Status::Done, Status::Review]);
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::Limit);
     let enough = played(&mission("{maxCost: 2.25}"), alone());
     assert_eq!(outcome(&enough.state).class, OutcomeClass::Ok);
@@ -74,10 +68,8 @@ fn unknown_calls_are_charged_with_the_most_that_they_may_cost() {
 fn what_is_out_finishes_and_what_is_held_waits_for_room() {
     let mut simulation = Simulation::new(&mission("{maxCost: 1}"), options());
     let turns = |simulation: &Simulation| simulation.running().len();
-    while let Some(prompt) = simulation
-        .todo
-        .iter()
-        .position(|effect| matches!(effect, Effect::PreparePrompt(_)))
+    while let Some(prompt) =
+        simulation.todo.iter().position(|effect| matches!(effect, Effect::PreparePrompt(_)))
     {
         simulation.perform(prompt, &mut good);
     }
@@ -116,10 +108,7 @@ fn what_is_kept_for_judging_is_used_for_nothing_else() {
 #[test]
 fn a_session_goes_on_where_the_last_one_was_stopped() {
     let yaml = mission("{maxRequests: 100}");
-    let poor = RunOptions {
-        max_cost: Some(money("1.75")),
-        ..alone()
-    };
+    let poor = RunOptions { max_cost: Some(money("1.75")), ..alone() };
     let mut simulation = played(&yaml, poor.clone());
     assert_eq!(statuses(&simulation.state)[2], Status::Review);
     // The review that was held is made by the next session, if it has the room.
@@ -130,10 +119,7 @@ fn a_session_goes_on_where_the_last_one_was_stopped() {
     assert_eq!(limit(&simulation), Some(Ceiling::Cost));
     let reviews = |simulation: &Simulation| simulation.state.ledger.spent().charged;
     assert_eq!(reviews(&simulation), money("1.75"), "nothing was made");
-    let rich = RunOptions {
-        max_cost: Some(money("5")),
-        ..poor
-    };
+    let rich = RunOptions { max_cost: Some(money("5")), ..poor };
     simulation.state.plan = super::simulation::plan_of(&yaml, &rich);
     simulation.resume();
     simulation.run(good);
@@ -164,17 +150,12 @@ tasks: [{title: a}]
 #[test]
 fn a_call_that_nobody_waits_for_leaves_its_reservation() {
     let mut simulation = Simulation::new(&mission("{maxCost: 0.6}"), options());
-    let prompt = simulation
-        .todo
-        .iter()
-        .position(|effect| matches!(effect, Effect::PreparePrompt(_)));
+    let prompt = simulation.todo.iter().position(|effect| matches!(effect, Effect::PreparePrompt(_)));
     simulation.perform(prompt.unwrap(), &mut good);
     let agent = simulation.state.plan.task(TaskId(0)).agent;
     let room = |simulation: &Simulation| simulation.state.ledger.room(&simulation.state.plan, agent, false);
     assert_eq!(room(&simulation), CallAdmission::Admitted);
-    simulation.feed(&super::operator::says(crate::engine::Command::CancelTask {
-        task: TaskId(0),
-    }));
+    simulation.feed(&super::operator::says(crate::engine::Command::CancelTask { task: TaskId(0) }));
     assert_eq!(room(&simulation), CallAdmission::Admitted);
     assert!(simulation.state.ledger.nothing_open() || !simulation.running().is_empty());
 }
@@ -197,10 +178,8 @@ fn time_is_counted_over_sessions() {
 fn is_balanced(state: &State, yaml: &str) {
     let known = state.ledger.known();
     let ids = || state.plan.every_task_id();
-    let asked: BTreeSet<WorkId> = ids()
-        .flat_map(|id| state.task(id).calls_out())
-        .map(|(call, _)| call)
-        .collect();
+    let asked: BTreeSet<WorkId> =
+        ids().flat_map(|id| state.task(id).calls_out()).map(|(call, _)| call).collect();
     let running: BTreeSet<WorkId> = ids()
         .filter(|id| state.task(*id).work.turn.is_some())
         .map(|id| WorkId::turn(state.current_turn(id)))
@@ -210,16 +189,10 @@ fn is_balanced(state: &State, yaml: &str) {
     // A turn may be held before it begins.
     for call in known.difference(&wanted) {
         let task = state.task(call.task);
-        let comes = WorkId::turn(TurnId {
-            turn: task.attempt.turn + 1,
-            ..state.current_turn(call.task)
-        });
+        let comes = WorkId::turn(TurnId { turn: task.attempt.turn + 1, ..state.current_turn(call.task) });
         let waits =
             matches!(task.status(), Status::Assigned | Status::InProgress) && task.work.turn.is_none();
-        assert!(
-            *call == comes && state.ledger.is_held(*call) && waits,
-            "{call:?} is for nothing\n{yaml}"
-        );
+        assert!(*call == comes && state.ledger.is_held(*call) && waits, "{call:?} is for nothing\n{yaml}");
     }
 }
 
@@ -259,10 +232,7 @@ fn random_runs_keep_their_ceiling_and_go_on_without_it() {
         let yaml =
             random_mission(&mut random).replace("{run: [/bin/true]", "{run: [/bin/true], maxCostPerTurn: 1");
         let ceiling = money(&(1 + random.below(12)).to_string());
-        let bound = RunOptions {
-            max_cost: Some(ceiling),
-            ..random_options(&mut random, &yaml)
-        };
+        let bound = RunOptions { max_cost: Some(ceiling), ..random_options(&mut random, &yaml) };
         let mut simulation = Simulation::new(&yaml, bound);
         simulation.run(|_, effect| random_response(&mut random, effect));
         let charged = simulation.state.ledger.spent().charged;
@@ -270,10 +240,7 @@ fn random_runs_keep_their_ceiling_and_go_on_without_it() {
         let stopped = limit(&simulation).is_some();
         let conditions = outcome(&simulation.state).conditions;
         let waits = simulation.state.resumable_at().is_some();
-        assert!(
-            stopped == conditions.contains(&OutcomeClass::Limit) || waits,
-            "{yaml}"
-        );
+        assert!(stopped == conditions.contains(&OutcomeClass::Limit) || waits, "{yaml}");
         if stopped {
             assert!(simulation.state.ledger.nothing_open(), "{yaml}");
             Arc::make_mut(&mut simulation.state.plan).rules.budget = Budget::default();
@@ -359,11 +326,7 @@ tasks:
         all(["2", "20", "20"]),
         "a version that no table has"
     );
-    assert_eq!(
-        costs(yaml, usage(Some("7")), None),
-        all(["7", "7", "7"]),
-        "what is told is not reckoned"
-    );
+    assert_eq!(costs(yaml, usage(Some("7")), None), all(["7", "7", "7"]), "what is told is not reckoned");
     let none = Usage::default();
     assert_eq!(costs(yaml, none, None), [None, None, None]);
     let echo = yaml.replace("w: {adapter: ollama, model: small}", "w: {adapter: echo}");
@@ -372,16 +335,9 @@ tasks:
 
 #[test]
 fn calls_without_room_are_made_once_there_is_some() {
-    let cheap = Usage {
-        input_tokens: Some(1),
-        output_tokens: Some(1),
-        cost: Some(money("0.01")),
-    };
+    let cheap = Usage { input_tokens: Some(1), output_tokens: Some(1), cost: Some(money("0.01")) };
     let rubric = |yaml: String| {
-        yaml.replace(
-            "assignTo: w}",
-            "assignTo: w, review: none, verification: {rubric: default-task}}",
-        )
+        yaml.replace("assignTo: w}", "assignTo: w, review: none, verification: {rubric: default-task}}")
     };
     for yaml in [mission("{maxCost: 1}"), rubric(mission("{maxCost: 1}"))] {
         let simulation = told(&yaml, options(), cheap, None, 0);
@@ -412,10 +368,8 @@ fn limits_by_session(simulation: &Simulation) -> Vec<usize> {
 
 #[test]
 fn that_nothing_is_left_is_told_once_a_session() {
-    let four = mission("{maxCost: 1.5}").replace(
-        "title: c, assignTo: w}",
-        "title: c, assignTo: w}, {title: d, assignTo: w}",
-    );
+    let four = mission("{maxCost: 1.5}")
+        .replace("title: c, assignTo: w}", "title: c, assignTo: w}, {title: d, assignTo: w}");
     let told = told(&four, options(), Usage::default(), None, 2);
     assert_eq!(limits_by_session(&told), [1, 1, 1]);
     // Two turns and a review took 1.00; the third turn's quarter left a quarter, and a review costs a half.
@@ -425,14 +379,9 @@ fn that_nothing_is_left_is_told_once_a_session() {
 #[test]
 fn a_later_session_makes_the_calls_for_which_there_is_room() {
     let resumed = |ceiling: &str| {
-        let four = mission(&format!("{{maxCost: {ceiling}}}")).replace(
-            "title: c, assignTo: w}",
-            "title: c, assignTo: w}, {title: d, assignTo: w}",
-        );
-        let wide = RunOptions {
-            jobs: Some(4),
-            ..options()
-        };
+        let four = mission(&format!("{{maxCost: {ceiling}}}"))
+            .replace("title: c, assignTo: w}", "title: c, assignTo: w}, {title: d, assignTo: w}");
+        let wide = RunOptions { jobs: Some(4), ..options() };
         let mut simulation = Simulation::new(&four, wide);
         while let Some(at) = simulation
             .todo
@@ -447,27 +396,13 @@ fn a_later_session_makes_the_calls_for_which_there_is_room() {
         let mut journal = simulation.journal.iter();
         let last = journal.rfind(|record| matches!(record.first(), Some(Event::Run(RunEvent::Resumed(_)))));
         let held = last.unwrap().iter().filter_map(|event| match event {
-            Event::Budget(BudgetEvent::Held {
-                call,
-                released: false,
-                ..
-            }) => Some(call.task.0),
+            Event::Budget(BudgetEvent::Held { call, released: false, .. }) => Some(call.task.0),
             _ => None,
         });
         let held: Vec<u32> = held.collect();
         let asked = simulation.todo.iter();
-        let asked = asked.filter(|effect| {
-            matches!(
-                effect,
-                Effect::Ask {
-                    purpose: Purpose::Score(_),
-                    ..
-                }
-            )
-        });
-        let made = asked
-            .filter(|effect| may_be_made(&simulation.state, effect))
-            .count();
+        let asked = asked.filter(|effect| matches!(effect, Effect::Ask { purpose: Purpose::Score(_), .. }));
+        let made = asked.filter(|effect| may_be_made(&simulation.state, effect)).count();
         let charged = simulation.state.ledger.spent().charged;
         (charged, limit(&simulation), held, made)
     };
@@ -528,10 +463,7 @@ tasks: [{title: a}, {title: b}, {title: c, requiresApproval: true}]
 ";
     let mut simulation = Simulation::new(yaml, options());
     assert_eq!(simulation.running().len(), 2);
-    simulation.feed(&super::operator::says(crate::engine::Command::approve(
-        TaskId(2),
-        1,
-    )));
+    simulation.feed(&super::operator::says(crate::engine::Command::approve(TaskId(2), 1)));
     assert_eq!(simulation.running().len(), 2);
     simulation.run(good);
     assert_eq!(limit(&simulation), Some(Ceiling::Cost));
@@ -564,10 +496,7 @@ tasks:
         simulation.perform(next, &mut good);
     }
     let worker = simulation.state.plan.task(TaskId(2)).agent;
-    let room = simulation
-        .state
-        .ledger
-        .room(&simulation.state.plan, worker, false);
+    let room = simulation.state.ledger.room(&simulation.state.plan, worker, false);
     assert_eq!((room, simulation.todo.len()), (CallAdmission::Wait, 1));
     assert_eq!(simulation.state.task(TaskId(2)).status(), Status::Done);
 }
@@ -585,21 +514,9 @@ agents:
 tasks: [{title: a, assignTo: w, expectations: [{type: llm_review, criteria: c, reviewers: [i, j, k]}]}]
 ";
     let mut simulation = Simulation::new(yaml, options());
-    until(&mut simulation, |effect| {
-        matches!(
-            effect,
-            Effect::Ask {
-                purpose: Purpose::Score(_),
-                ..
-            }
-        )
-    });
+    until(&mut simulation, |effect| matches!(effect, Effect::Ask { purpose: Purpose::Score(_), .. }));
     let made = |effect: &&Effect| may_be_made(&simulation.state, effect);
-    assert_eq!(
-        simulation.todo.iter().filter(made).count(),
-        2,
-        "the third has no room"
-    );
+    assert_eq!(simulation.todo.iter().filter(made).count(), 2, "the third has no room");
     let first = simulation.todo.pop_front().unwrap();
     let before = simulation.todo.len();
     for mut input in inputs(&simulation.state, &first, &Response::Score(90)) {
@@ -613,10 +530,7 @@ tasks: [{title: a, assignTo: w, expectations: [{type: llm_review, criteria: c, r
         .iter()
         .skip(before)
         .map(|effect| match effect {
-            Effect::Ask {
-                purpose: Purpose::Score(seat),
-                ..
-            } => seat.seat,
+            Effect::Ask { purpose: Purpose::Score(seat), .. } => seat.seat,
             other => panic!("{other:?}"),
         })
         .collect();

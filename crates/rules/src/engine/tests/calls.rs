@@ -25,19 +25,11 @@ const WORKS: TaskId = TaskId(1);
 const WAITS: TaskId = TaskId(2);
 
 fn turn(task: TaskId, turn: u32) -> WorkId {
-    WorkId::turn(TurnId {
-        task,
-        attempt: 1,
-        turn,
-    })
+    WorkId::turn(TurnId { task, attempt: 1, turn })
 }
 
 fn held(state: &State, call: WorkId) -> Event {
-    Event::Budget(BudgetEvent::Held {
-        call,
-        agent: state.plan.task(call.task).agent,
-        released: false,
-    })
+    Event::Budget(BudgetEvent::Held { call, agent: state.plan.task(call.task).agent, released: false })
 }
 
 /// One task is judged, one works, and one waits until there is room for its turn. Nobody knows what the judge may cost.
@@ -76,30 +68,21 @@ fn a_later_session_makes_again_what_was_out_and_leaves_turns_as_they_are() {
         apply(&mut state, &event);
     }
     assert!(state.ledger.is_open(turn(WORKS, 1)), "it may still be at work");
-    assert!(
-        !state.ledger.is_held(turn(WAITS, 1)),
-        "whether it has room is found out anew"
-    );
+    assert!(!state.ledger.is_held(turn(WAITS, 1)), "whether it has room is found out anew");
     assert!(state.ledger.is_open(seat));
     let after = state.ledger.spent();
     assert_eq!(after.requests, before.requests + 1, "it is another request");
     assert_eq!(after.untold, before.untold + 1, "of the lost one nobody knows");
     // To go on all the same was a person's word.
     let judge = state.plan.find_agent("j").unwrap();
-    assert_eq!(
-        state.ledger.room(&state.plan, judge, true),
-        CallAdmission::Admitted
-    );
+    assert_eq!(state.ledger.room(&state.plan, judge, true), CallAdmission::Admitted);
 }
 
 #[test]
 fn a_task_that_moves_on_keeps_only_what_it_waits_for() {
     let (middle, seat) = in_the_middle();
     let WorkId { work: seat, .. } = seat;
-    let seat = WorkId {
-        task: WAITS,
-        work: seat,
-    };
+    let seat = WorkId { task: WAITS, work: seat };
     let (coming, later) = (turn(WAITS, 1), turn(WAITS, 2));
     for (call, status, stays) in [
         (coming, Status::Assigned, true),
@@ -123,14 +106,9 @@ fn a_task_that_moves_on_keeps_only_what_it_waits_for() {
     let plan = state.plan.clone();
     let call = held(&state, seat);
     state.ledger.follow(&plan, &call);
-    state.ledger.follow(
-        &plan,
-        &Event::Budget(BudgetEvent::Held {
-            call: seat,
-            agent: AgentId(0),
-            released: true,
-        }),
-    );
+    state
+        .ledger
+        .follow(&plan, &Event::Budget(BudgetEvent::Held { call: seat, agent: AgentId(0), released: true }));
     assert!(state.ledger.is_open(seat));
     drop_what_nobody_waits_for(&mut state, WAITS);
     assert!(!state.ledger.is_open(seat));
@@ -148,31 +126,14 @@ fn judged_too_late() -> (State, Fact, WorkId, Usage) {
     for event in decide(&state, &cancel, Timestamp(9)) {
         apply(&mut state, &event);
     }
-    let TaskWork::Ask(number, attempt_try) = seat.work else {
-        panic!("a judge is asked: {seat:?}")
-    };
-    let usage = Usage {
-        input_tokens: Some(30),
-        output_tokens: Some(7),
-        cost: Some("0.5".parse().unwrap()),
-    };
+    let TaskWork::Ask(number, attempt_try) = seat.work else { panic!("a judge is asked: {seat:?}") };
+    let usage = Usage { input_tokens: Some(30), output_tokens: Some(7), cost: Some("0.5".parse().unwrap()) };
     let replied = Fact::AskReplied(AskReply {
-        id: AskId {
-            task: JUDGED,
-            number,
-            attempt_try,
-        },
-        purpose: Purpose::Score(crate::domain::SeatPlace {
-            attempt: 1,
-            round: 1,
-            seat: 0,
-        }),
+        id: AskId { task: JUDGED, number, attempt_try },
+        purpose: Purpose::Score(crate::domain::SeatPlace { attempt: 1, round: 1, seat: 0 }),
         agent: AgentId(1),
         reply: ReplyRef {
-            reply: FileRef {
-                length: 1,
-                digest: Digest::of(b"x"),
-            },
+            reply: FileRef { length: 1, digest: Digest::of(b"x") },
             model: None,
             usage,
             tools: None,
@@ -194,20 +155,13 @@ fn what_a_dropped_call_used_is_settled_once() {
     assert_eq!(state.ledger.room(&state.plan, judge, true), unknown);
 
     let settled = decide(&state, &replied, Timestamp(10));
-    let expected = Event::Budget(BudgetEvent::Settled {
-        call,
-        usage,
-        requests: 0,
-    });
+    let expected = Event::Budget(BudgetEvent::Settled { call, usage, requests: 0 });
     assert_eq!(settled, [expected]);
     apply(&mut state, &settled[0]);
     let spent = state.ledger.spent();
     assert_eq!((spent.cost, spent.untold), (usage.cost, dropped.untold - 1));
     assert_eq!(spent.requests, dropped.requests);
-    assert_eq!(
-        state.ledger.room(&state.plan, judge, true),
-        CallAdmission::Admitted
-    );
+    assert_eq!(state.ledger.room(&state.plan, judge, true), CallAdmission::Admitted);
     assert_eq!(decide(&state, &replied, Timestamp(11)), []);
 }
 
@@ -215,15 +169,9 @@ fn what_a_dropped_call_used_is_settled_once() {
 fn what_never_came_to_be_is_no_request_even_if_nobody_waits_for_it() {
     let (mut state, _, call, _) = judged_too_late();
     let dropped = *state.ledger.spent();
-    let TaskWork::Ask(number, attempt_try) = call.work else {
-        panic!("a judge is asked: {call:?}")
-    };
+    let TaskWork::Ask(number, attempt_try) = call.work else { panic!("a judge is asked: {call:?}") };
     let failed = Fact::AskFailed(Box::new(AskFailure {
-        id: AskId {
-            task: JUDGED,
-            number,
-            attempt_try,
-        },
+        id: AskId { task: JUDGED, number, attempt_try },
         class: FailureClass::Unknown,
         message: "no such program".to_owned(),
         retry_after: None,
@@ -259,18 +207,13 @@ fn a_session_that_ends_has_no_clock() {
     let mut journal = simulation.journal.into_iter().flatten();
     let finished = journal.find(|event| matches!(event, Event::Run(RunEvent::Finished { .. })));
     for end in [
-        Event::Budget(BudgetEvent::Exhausted {
-            ceiling: Ceiling::Time,
-        }),
+        Event::Budget(BudgetEvent::Exhausted { ceiling: Ceiling::Time }),
         Event::Run(RunEvent::Stopping(StopCause::Interrupted)),
         finished.unwrap(),
     ] {
         let mut state = begun.clone();
-        let clock = Event::Budget(BudgetEvent::Clock {
-            since: Timestamp(1),
-            used: Millis(0),
-            until: Timestamp(9),
-        });
+        let clock =
+            Event::Budget(BudgetEvent::Clock { since: Timestamp(1), used: Millis(0), until: Timestamp(9) });
         apply(&mut state, &clock);
         assert_eq!(state.timers.at(Timer::Budget), Some(Timestamp(9)));
         apply(&mut state, &end);
@@ -280,12 +223,10 @@ fn a_session_that_ends_has_no_clock() {
 
 #[test]
 fn what_has_room_again_is_asked_and_nobody_beside_it() {
-    let panel = MISSION
-        .replace("  j:", "  i: {run: [/bin/true], role: reviewer}\n  j:")
-        .replace(
-            "{title: a, assignTo: w}",
-            "{title: a, assignTo: w, expectations: [{type: llm_review, criteria: c, reviewers: [i, j]}]}",
-        );
+    let panel = MISSION.replace("  j:", "  i: {run: [/bin/true], role: reviewer}\n  j:").replace(
+        "{title: a, assignTo: w}",
+        "{title: a, assignTo: w, expectations: [{type: llm_review, criteria: c, reviewers: [i, j]}]}",
+    );
     let mut simulation = Simulation::new(&panel, options());
     let asked = |simulation: &Simulation| -> Vec<AskId> {
         let seats = simulation.todo.iter().filter_map(|effect| match effect {
@@ -302,18 +243,11 @@ fn what_has_room_again_is_asked_and_nobody_beside_it() {
     for seat in seats {
         let call = WorkId::ask(seat);
         let mut state = simulation.state.clone();
-        let released = Event::Budget(BudgetEvent::Held {
-            call,
-            agent: AgentId(0),
-            released: true,
-        });
+        let released = Event::Budget(BudgetEvent::Held { call, agent: AgentId(0), released: true });
         for event in [held(&state, call), released.clone()] {
             apply(&mut state, &event);
         }
         let effects = effects(&state, &released);
-        assert!(
-            matches!(effects.as_slice(), [Effect::Ask { id, .. }] if *id == seat),
-            "{effects:?}"
-        );
+        assert!(matches!(effects.as_slice(), [Effect::Ask { id, .. }] if *id == seat), "{effects:?}");
     }
 }

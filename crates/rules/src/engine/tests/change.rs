@@ -66,10 +66,7 @@ fn changed_to(replacements: &[(&str, &str)]) -> Simulation {
 
 /// Titles of the tasks that are to be done, of all that the run takes.
 fn to_do(state: &State) -> String {
-    let open = state
-        .plan
-        .selected_ids()
-        .filter(|id| state.task(*id).status() == Status::Pending);
+    let open = state.plan.selected_ids().filter(|id| state.task(*id).status() == Status::Pending);
     let titles: Vec<&str> = open.map(|id| &*state.plan.task(id).title).collect();
     titles.join(" ")
 }
@@ -83,12 +80,7 @@ fn only_what_depends_on_the_change_is_done_again() {
     for (old, new, again, gate_stays) in [
         ("title: a,", "title: a, description: more,", "a b d", false),
         ("criteria: c", "criteria: other", "a b d", false),
-        (
-            "{run: [/bin/true], role",
-            "{run: [/bin/false], role",
-            "a b d",
-            false,
-        ),
+        ("{run: [/bin/true], role", "{run: [/bin/false], role", "a b d", false),
         ("criteria: c,", "criteria: c, threshold: 4,", "a b d", false),
         ("title: c,", "title: c, targetFiles: [x],", "c", true),
         ("title: c,", "title: c, dependsOn: [b],", "c", true),
@@ -99,31 +91,11 @@ fn only_what_depends_on_the_change_is_done_again() {
             true,
         ),
         ("dependsOn: [a], ", "", "b", true),
-        (
-            "w: {run: [/bin/true]}",
-            "w: {run: [/bin/false]}",
-            "a b c d f",
-            false,
-        ),
+        ("w: {run: [/bin/true]}", "w: {run: [/bin/false]}", "a b c d f", false),
         // How fast, how often and in which order makes done work neither better nor worse.
-        (
-            "title: c,",
-            "title: c, priority: 3, exclusive: true, maxRetries: 9, maxDuration: 1h,",
-            "",
-            true,
-        ),
-        (
-            "w: {run: [/bin/true]}",
-            "w: {run: [/bin/true], maxConcurrent: 1}",
-            "",
-            true,
-        ),
-        (
-            "name: base",
-            "description: nothing but words\nname: other",
-            "",
-            true,
-        ),
+        ("title: c,", "title: c, priority: 3, exclusive: true, maxRetries: 9, maxDuration: 1h,", "", true),
+        ("w: {run: [/bin/true]}", "w: {run: [/bin/true], maxConcurrent: 1}", "", true),
+        ("name: base", "description: nothing but words\nname: other", "", true),
         // It may save what failed.
         ("maxAttempts: 1", "maxAttempts: 2", "f", true),
         // The answer of a gate depends on its question, not on whom it holds.
@@ -133,21 +105,9 @@ fn only_what_depends_on_the_change_is_done_again() {
     ] {
         let simulation = changed_to(&[(old, new)]);
         let state = &simulation.state;
-        assert_eq!(
-            (to_do(state).as_str(), has_result(&simulation)),
-            (again, gate_stays),
-            "{new}"
-        );
-        let reached = state
-            .tasks
-            .iter()
-            .filter(|task| task.status().is_terminal())
-            .count();
-        assert_eq!(
-            (state.sums.counts.done + state.sums.counts.failed) as usize,
-            reached,
-            "{new}"
-        );
+        assert_eq!((to_do(state).as_str(), has_result(&simulation)), (again, gate_stays), "{new}");
+        let reached = state.tasks.iter().filter(|task| task.status().is_terminal()).count();
+        assert_eq!((state.sums.counts.done + state.sums.counts.failed) as usize, reached, "{new}");
     }
 }
 
@@ -162,25 +122,12 @@ fn tasks_come_and_go_under_ids_that_stay() {
     assert_eq!(to_do(state), "e");
     assert_eq!(state.plan.task(TaskId(1)).part, Part::Removed);
     assert_eq!(&*state.plan.task(TaskId(5)).title, "e");
-    assert_eq!(
-        (
-            state.sums.counts.selected,
-            state.sums.counts.done,
-            state.sums.counts.failed
-        ),
-        (5, 3, 1)
-    );
+    assert_eq!((state.sums.counts.selected, state.sums.counts.done, state.sums.counts.failed), (5, 3, 1));
     let change = simulation.journal.last().and_then(|record| record.last());
     let Some(Event::Run(RunEvent::MissionChanged(change))) = change else {
         panic!("{change:?}");
     };
-    let MissionChange {
-        added,
-        removed,
-        changed,
-        gates,
-        ..
-    } = &**change;
+    let MissionChange { added, removed, changed, gates, .. } = &**change;
     assert_eq!((added, removed), (&vec![TaskId(5)], &vec![TaskId(1)]));
     assert_eq!((changed.len(), gates.len()), (0, 0));
     simulation.resume();
@@ -201,21 +148,14 @@ fn a_task_that_comes_back_begins_anew() {
     let input = change(BASE, &options());
     assert!(simulation.say(&input));
     assert_eq!(to_do(&simulation.state), "c");
-    assert_eq!(
-        simulation.state.task(TaskId(2)).attempt.number,
-        2,
-        "attempt numbers go on"
-    );
+    assert_eq!(simulation.state.task(TaskId(2)).attempt.number, 2, "attempt numbers go on");
 }
 
 #[test]
 fn an_agent_that_is_gone_judges_nothing() {
     let alone = BASE
         .replace("  j: {run: [/bin/true], role: reviewer}\n", "")
-        .replace(
-            ", expectations: [{type: llm_review, criteria: c, reviewers: [j]}]",
-            ", review: required",
-        );
+        .replace(", expectations: [{type: llm_review, criteria: c, reviewers: [j]}]", ", review: required");
     let mut simulation = ended();
     let input = change(&alone, &options());
     assert!(simulation.say(&input));
@@ -227,32 +167,17 @@ fn an_agent_that_is_gone_judges_nothing() {
 
 #[test]
 fn a_selection_outlives_a_change() {
-    let options = RunOptions {
-        only: vec!["b".to_owned()],
-        ..options()
-    };
+    let options = RunOptions { only: vec!["b".to_owned()], ..options() };
     let mut simulation = Simulation::new(BASE, options.clone());
     simulation.run(good);
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::Ok);
-    assert_eq!(
-        (
-            simulation.state.sums.counts.selected,
-            simulation.state.sums.counts.not_taken
-        ),
-        (2, 3)
-    );
+    assert_eq!((simulation.state.sums.counts.selected, simulation.state.sums.counts.not_taken), (2, 3));
     // From here on b needs c as well.
     let yaml = BASE.replace("dependsOn: [a]", "dependsOn: [a, c]");
     let input = change(&yaml, &options);
     assert!(simulation.say(&input));
     assert_eq!(to_do(&simulation.state), "b c");
-    assert_eq!(
-        (
-            simulation.state.sums.counts.selected,
-            simulation.state.sums.counts.not_taken
-        ),
-        (3, 2)
-    );
+    assert_eq!((simulation.state.sums.counts.selected, simulation.state.sums.counts.not_taken), (3, 2));
 }
 
 #[test]
@@ -336,9 +261,7 @@ tasks:
 
 fn bad_verdict(state: &State, effect: &Effect) -> Response {
     match effect {
-        Effect::Job {
-            job: Job::Grade(_), ..
-        } => Response::Score(10),
+        Effect::Job { job: Job::Grade(_), .. } => Response::Score(10),
         _ => good(state, effect),
     }
 }
@@ -359,19 +282,13 @@ fn a_verdict_holds_as_long_as_it_leads_where_it_led() {
         titles.join(" ")
     };
     let reported = verified("report", "");
-    assert_eq!(
-        after(&reported, &reported.replace("name: verified", "name: other")),
-        ""
-    );
+    assert_eq!(after(&reported, &reported.replace("name: verified", "name: other")), "");
     // The work is to be done again instead of being reported: what was reported was no verdict of this mission.
     let again = after(&reported, &verified("write", ""));
     assert!(again.contains("verify"), "{again}");
     // One more visit may save what failed by its visits.
     let once = verified("write", ", maxVisits: 1");
-    assert_eq!(
-        after(&once, &verified("write", ", maxVisits: 2")),
-        "verify publish ask"
-    );
+    assert_eq!(after(&once, &verified("write", ", maxVisits: 2")), "verify publish ask");
 }
 
 #[test]
@@ -388,18 +305,9 @@ fn a_changed_task_loses_the_turn_in_flight_and_one_between_attempts_begins_anew(
     assert!(simulation.say(&input));
     assert_eq!(simulation.count(in_flight), 1);
     let task = &simulation.state.tasks[0];
-    assert_eq!(
-        (task.status(), task.work.turn.is_some(), task.attempt.number),
-        (Status::Pending, false, 2)
-    );
+    assert_eq!((task.status(), task.work.turn.is_some(), task.attempt.number), (Status::Pending, false, 2));
     // Sent back, and its next attempt has not begun.
-    let mut simulation = Simulation::new(
-        BASE,
-        RunOptions {
-            jobs: Some(1),
-            ..options()
-        },
-    );
+    let mut simulation = Simulation::new(BASE, RunOptions { jobs: Some(1), ..options() });
     while simulation.state.tasks[0].course.retries == 0 {
         simulation.perform(0, &mut |_, _| Response::AgentFailed(FailureClass::Unknown));
     }
@@ -421,16 +329,10 @@ fn a_gates_result_holds_as_long_as_it_asks_the_same_of_the_same() {
     let withdrawn = |from: &str, to: &str| changed_to(&[(from, to)]).state.gates[0].result.is_none();
     let gate = "afterTasks: [a], blocksTasks: [d], minScore: 4";
     for (to, expected) in [
-        (
-            "afterTasks: [a], blocksTasks: [d], minScore: 4, notifyChannels: []",
-            false,
-        ),
+        ("afterTasks: [a], blocksTasks: [d], minScore: 4, notifyChannels: []", false),
         ("afterTasks: [a], blocksTasks: [d], minScore: 3", true),
         ("afterTasks: [a, c], blocksTasks: [d], minScore: 4", true),
-        (
-            "afterTasks: [a], blocksTasks: [d], minScore: 4, requireAllPassed: false",
-            true,
-        ),
+        ("afterTasks: [a], blocksTasks: [d], minScore: 4, requireAllPassed: false", true),
     ] {
         assert_eq!(withdrawn(gate, to), expected, "{to}");
     }
@@ -481,11 +383,7 @@ fn a_checkpoint_that_waits_for_something_else_is_ahead_again() {
         simulation
     };
     for (yaml, from_reached, from_passed) in [
-        (
-            held("c", "b").replace("name: base", "name: other"),
-            "held",
-            "passed",
-        ),
+        (held("c", "b").replace("name: base", "name: other"), "held", "passed"),
         (held("c", "b, d"), "held", "passed"),
         (held("c, d", "b"), "ahead", "ahead"),
         (BASE.to_owned(), "ahead", "ahead"),
@@ -509,28 +407,19 @@ tasks: [{title: a, description: one, assignTo: w, review: none}]
 ";
     let mut simulation = Simulation::new(yaml, options());
     simulation.run(|_, effect| match effect {
-        Effect::RunTurn { .. } => Response::Asks(Asked {
-            text: "Which one?".to_owned(),
-            detected: false,
-            call: None,
-        }),
+        Effect::RunTurn { .. } => {
+            Response::Asks(Asked { text: "Which one?".to_owned(), detected: false, call: None })
+        }
         effect => panic!("{effect:?}"),
     });
     // Answered while nobody works on the run: it waits for a slot in the middle of its attempt.
     assert!(simulation.say(&Fact::Operator(Box::new(OperatorInput {
         id: None,
-        command: Command::Answer {
-            task: TaskId(0),
-            number: 1,
-            text: "This one.".to_owned(),
-        },
+        command: Command::Answer { task: TaskId(0), number: 1, text: "This one.".to_owned() },
         by: "ada".to_owned(),
     }))));
     assert_eq!(statuses(&simulation.state), [Status::Pending]);
-    assert!(simulation.say(&change(
-        &yaml.replace("description: one", "description: two"),
-        &options()
-    )));
+    assert!(simulation.say(&change(&yaml.replace("description: one", "description: two"), &options())));
     simulation.resume();
     simulation.run(good);
     let events = simulation.journal.iter().flatten();
@@ -598,10 +487,7 @@ tasks:
         {
             Response::AgentFailed(FailureClass::ProviderAuth)
         }
-        Effect::Job {
-            turn,
-            job: Job::Check(_),
-        } if turn.task == TaskId(1) => Response::Check(false),
+        Effect::Job { turn, job: Job::Check(_) } if turn.task == TaskId(1) => Response::Check(false),
         _ => good(state, effect),
     });
     let agents = |simulation: &Simulation| {
@@ -610,20 +496,14 @@ tasks:
         tasks.map(|task| (task.assigned, task.agent, task.agents_before.clone()))
     };
     let (w, o) = (AgentId(1), AgentId(2));
-    assert_eq!(
-        agents(&simulation),
-        [(w, o, vec![w].into()), (w, o, vec![w].into())]
-    );
+    assert_eq!(agents(&simulation), [(w, o, vec![w].into()), (w, o, vec![w].into())]);
     let before = statuses(&simulation.state);
     let more = format!("{yaml}  - {{title: another, assignTo: o}}\n");
     for changed in [yaml, &more] {
         assert!(simulation.say(&change(changed, &options())));
         assert_eq!(said(&simulation).changed, [], "nothing of it was changed");
         assert_eq!(statuses(&simulation.state)[..before.len()], before);
-        assert_eq!(
-            agents(&simulation),
-            [(w, o, vec![w].into()), (w, o, vec![w].into())]
-        );
+        assert_eq!(agents(&simulation), [(w, o, vec![w].into()), (w, o, vec![w].into())]);
     }
 }
 
@@ -644,18 +524,8 @@ fn only_a_request_for_agreement_depends_on_whose_agreement_is_asked_for() {
         said(&simulation).changed.len()
     };
     let agreed = "review: none, requiresApproval";
-    assert_eq!(
-        changed(
-            &format!("{agreed}: true"),
-            &format!("{agreed}: {{approvers: [ada]}}")
-        ),
-        1
-    );
-    assert_eq!(
-        changed(panel, &format!("{panel}, requiresApproval: true")),
-        0,
-        "its work waits"
-    );
+    assert_eq!(changed(&format!("{agreed}: true"), &format!("{agreed}: {{approvers: [ada]}}")), 1);
+    assert_eq!(changed(panel, &format!("{panel}, requiresApproval: true")), 0, "its work waits");
 }
 
 #[test]
@@ -664,10 +534,7 @@ fn a_gate_over_several_is_named_where_any_of_them_is_done_again() {
     for (title, gates) in [("a", 1), ("c", 1), ("f", 0)] {
         let mut simulation = Simulation::new(&two, options());
         simulation.run(good);
-        let yaml = two.replace(
-            &format!("title: {title},"),
-            &format!("title: {title}, description: more,"),
-        );
+        let yaml = two.replace(&format!("title: {title},"), &format!("title: {title}, description: more,"));
         assert!(simulation.say(&change(&yaml, &options())));
         assert_eq!(said(&simulation).gates.len(), gates, "{title}");
     }

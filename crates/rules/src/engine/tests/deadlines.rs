@@ -42,10 +42,7 @@ fn a_warning_then_a_violation_then_nothing_more() {
     let mut simulation = at_work(&yaml);
     assert_eq!(steps(&simulation, TASK), [DeadlineStep::Set]);
     assert!(simulation.time_passes());
-    assert_eq!(
-        steps(&simulation, TASK),
-        [DeadlineStep::Set, DeadlineStep::Warned]
-    );
+    assert_eq!(steps(&simulation, TASK), [DeadlineStep::Set, DeadlineStep::Warned]);
     let warned = simulation.journal.last().unwrap().first().cloned();
     let Some(Event::Deadline(warned)) = warned else {
         panic!("{warned:?}");
@@ -54,16 +51,8 @@ fn a_warning_then_a_violation_then_nothing_more() {
     assert!(simulation.time_passes());
     simulation.run(good);
     use DeadlineStep::{Set, Violated, Warned};
-    assert_eq!(
-        steps(&simulation, TASK),
-        [Set, Warned, Violated],
-        "done too late is not met"
-    );
-    assert_eq!(
-        outcome(&simulation.state).class,
-        OutcomeClass::Ok,
-        "it changes no exit code"
-    );
+    assert_eq!(steps(&simulation, TASK), [Set, Warned, Violated], "done too late is not met");
+    assert_eq!(outcome(&simulation.state).class, OutcomeClass::Ok, "it changes no exit code");
     // Done again, it says nothing again.
     simulation.feed(&Fact::Redo(TaskId(0)));
     simulation.resume();
@@ -80,10 +69,7 @@ fn work_in_time_meets_its_deadline_and_the_mission_its_own() {
     assert_eq!(steps(&simulation, None), [DeadlineStep::Set, DeadlineStep::Met]);
     assert_eq!(steps(&simulation, Some(TaskId(1))), []);
     let last = simulation.journal.last().unwrap().last();
-    assert!(
-        matches!(last, Some(Event::Run(RunEvent::Finished { .. }))),
-        "the end stays the end: {last:?}"
-    );
+    assert!(matches!(last, Some(Event::Run(RunEvent::Finished { .. }))), "the end stays the end: {last:?}");
 }
 
 #[test]
@@ -96,31 +82,20 @@ fn a_violation_that_fails_ends_the_work_without_a_retry() {
     while steps(&simulation, TASK).last() != Some(&DeadlineStep::Violated) {
         assert!(simulation.time_passes());
     }
-    assert_eq!(
-        simulation.state.task(TaskId(0)).mode(),
-        Some(FailureMode::Deadline)
-    );
+    assert_eq!(simulation.state.task(TaskId(0)).mode(), Some(FailureMode::Deadline));
     assert!(simulation.todo.contains(&Effect::StopTask(TaskId(0))));
     simulation.run(good);
     assert_eq!(statuses(&simulation.state), [Status::Failed, Status::Failed]);
     assert_eq!(simulation.state.task(TaskId(0)).attempt.number, 1);
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::TaskFailed);
     // What ended is not ended twice.
-    assert_eq!(
-        steps(&simulation, TASK)
-            .iter()
-            .filter(|step| **step == DeadlineStep::Violated)
-            .count(),
-        1
-    );
+    assert_eq!(steps(&simulation, TASK).iter().filter(|step| **step == DeadlineStep::Violated).count(), 1);
 }
 
 #[test]
 fn a_moment_passes_for_work_that_never_began_and_over_sessions() {
-    let yaml = mission(
-        "",
-        "tasks: [{title: a}, {title: b, deadline: '1970-01-01T01:00:00', dependsOn: [a]}]",
-    );
+    let yaml =
+        mission("", "tasks: [{title: a}, {title: b, deadline: '1970-01-01T01:00:00', dependsOn: [a]}]");
     let second = Some(TaskId(1));
     let mut simulation = at_work(&yaml);
     simulation.feed(&Fact::Stop(StopCause::Interrupted));
@@ -132,15 +107,9 @@ fn a_moment_passes_for_work_that_never_began_and_over_sessions() {
     let at = Timestamp(3_600_001);
     assert_eq!(later.state.timers.at(Timer::DeadlinePassed(second)), Some(at));
     later.resume();
-    later.feed(&Fact::TimerDue {
-        at,
-        timer: Timer::DeadlinePassed(second),
-    });
+    later.feed(&Fact::TimerDue { at, timer: Timer::DeadlinePassed(second) });
     let said = steps(&later, second);
-    later.feed(&Fact::TimerDue {
-        at,
-        timer: Timer::DeadlinePassed(second),
-    });
+    later.feed(&Fact::TimerDue { at, timer: Timer::DeadlinePassed(second) });
     assert_eq!((said.len(), steps(&later, second).len()), (1, 1));
 }
 
@@ -178,10 +147,7 @@ fn the_deadline_of_a_changed_mission_begins_with_the_session_that_takes_it_up() 
     simulation.resume();
     assert_eq!(steps(&simulation, None), [DeadlineStep::Set]);
     let known = simulation.state.deadlines.of(None).copied().unwrap();
-    assert_eq!(
-        Some(known.due),
-        known.since.map(|since| since.plus(Millis::from_secs(3600)))
-    );
+    assert_eq!(Some(known.due), known.since.map(|since| since.plus(Millis::from_secs(3600))));
     simulation.run(good);
     assert_eq!(steps(&simulation, None), [DeadlineStep::Set, DeadlineStep::Met]);
 }
@@ -194,10 +160,7 @@ const FIXUP: TaskId = TaskId(2);
 
 fn mends(state: &State, effect: &Effect) -> Response {
     match effect {
-        Effect::Job {
-            turn: TurnId { task, .. },
-            job: Job::Check(_),
-        } => Response::Check(*task == FIXUP),
+        Effect::Job { turn: TurnId { task, .. }, job: Job::Check(_) } => Response::Check(*task == FIXUP),
         _ => good(state, effect),
     }
 }
@@ -215,19 +178,13 @@ fn a_fixup_has_the_moment_of_what_it_mends_until_it_is_withdrawn() {
     assert_eq!(simulation.state.timers.at(passing), Some(at), "it has not begun");
     // It is not good enough either, so the whole is tried again without it.
     simulation.run(|state, effect| match effect {
-        Effect::Job {
-            job: Job::Check(_), ..
-        } => Response::Check(false),
+        Effect::Job { job: Job::Check(_), .. } => Response::Check(false),
         _ => good(state, effect),
     });
     assert_eq!(simulation.state.sums.counts.failed, 2);
     assert!(simulation.say(&Fact::RetryFailed));
     assert_eq!(simulation.state.plan.task(FIXUP).part, Part::Removed);
-    assert_eq!(
-        simulation.state.timers.at(passing),
-        None,
-        "nobody does it any more"
-    );
+    assert_eq!(simulation.state.timers.at(passing), None, "nobody does it any more");
     simulation.resume();
     simulation.feed(&Fact::TimerDue { at, timer: passing });
     assert_eq!(simulation.state.sums.counts.failed, 0);
@@ -380,10 +337,8 @@ fn the_share_of_the_time_that_is_gone() {
 
 #[test]
 fn a_second_try_after_a_crash_begins_no_second_time() {
-    let mut simulation = at_work(&timed(
-        "",
-        "deadline: 2h\nqualityThreshold: 60\ntasks: [{title: a, deadline: 1h}]",
-    ));
+    let mut simulation =
+        at_work(&timed("", "deadline: 2h\nqualityThreshold: 60\ntasks: [{title: a, deadline: 1h}]"));
     simulation.resume();
     simulation.run(good);
     use DeadlineStep::{Met, Set};
@@ -406,17 +361,11 @@ fn what_was_said_of_a_deadline_is_said_again_by_no_later_session() {
     assert!(first.time_passes());
     assert_eq!(steps(&first, TASK), [Set, Warned]);
     let third = next_session(&next_session(&first));
-    assert_eq!(
-        (steps(&third, TASK), steps(&third, None)),
-        (vec![Set, Warned], vec![Set])
-    );
+    assert_eq!((steps(&third, TASK), steps(&third, None)), (vec![Set, Warned], vec![Set]));
     // In time.
     let mut done = next_session(&third);
     done.run(good);
-    assert_eq!(
-        (steps(&done, TASK), steps(&done, None)),
-        (vec![Set, Warned, Met], vec![Set, Met])
-    );
+    assert_eq!((steps(&done, TASK), steps(&done, None)), (vec![Set, Warned, Met], vec![Set, Met]));
     // Late, with a session for each moment.
     let mut late = next_session(&third);
     while late.time_passes() {

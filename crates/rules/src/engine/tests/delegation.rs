@@ -45,13 +45,9 @@ fn script(list: &serde_json::Value) -> impl FnMut(&State, &Effect) -> Response +
 fn refusals(simulation: &Simulation) -> Vec<String> {
     let events = simulation.journal.iter().flatten();
     let refused = events.filter_map(|event| match event {
-        Event::Task(
-            _,
-            TaskEvent::DelegationRefused {
-                refused: title,
-                reason,
-            },
-        ) => Some(format!("{title}: {reason}")),
+        Event::Task(_, TaskEvent::DelegationRefused { refused: title, reason }) => {
+            Some(format!("{title}: {reason}"))
+        }
         _ => None,
     });
     refused.collect()
@@ -73,10 +69,7 @@ fn what_waits_for_the_task_waits_for_what_it_handed_down() {
     assert_eq!((a, state.sums.counts.selected), (TaskId(3), 5));
     assert_eq!(state.plan.depth(a), 1);
     let (lead, w) = (state.plan.find_agent("lead"), state.plan.find_agent("w"));
-    assert_eq!(
-        (state.plan.task(a).delegated_by, Some(state.plan.task(a).agent)),
-        (lead, w)
-    );
+    assert_eq!((state.plan.task(a).delegated_by, Some(state.plan.task(a).agent)), (lead, w));
     // Reviewed by who handed it down.
     let seats = simulation.count(|event| {
         matches!(event, Event::Ask(AskId { task, .. }, AskEvent::Requested { purpose: Purpose::Score(_), agent, .. }) if *task == a && Some(*agent) == lead)
@@ -109,20 +102,10 @@ fn what_may_not_be_is_refused_one_by_one() {
         ("one", "cycle"),
         ("two", "cycle"),
     ] {
-        let found = refused
-            .iter()
-            .find(|text| text.starts_with(&format!("{title}: ")))
-            .unwrap();
+        let found = refused.iter().find(|text| text.starts_with(&format!("{title}: "))).unwrap();
         assert!(found.contains(why), "{found}");
     }
-    let titles: Vec<&str> = simulation
-        .state
-        .plan
-        .tasks
-        .iter()
-        .skip(3)
-        .map(|task| &*task.title)
-        .collect();
+    let titles: Vec<&str> = simulation.state.plan.tasks.iter().skip(3).map(|task| &*task.title).collect();
     assert_eq!(titles, ["good", "late"]);
     assert_eq!(statuses(&simulation.state), [Status::Done; 5]);
 }
@@ -155,10 +138,7 @@ fn nothing_fans_out_from_work_that_is_not_clean() {
     let yaml = LEAD.replace("expectations: [{type: test, command: x}]", "review: none");
     let simulation = run(&yaml, &json!([{"title": "a"}]));
     assert_eq!(simulation.state.plan.tasks.len(), 3);
-    assert_eq!(
-        simulation.state.task(TaskId(0)).flag(),
-        Some(QualityFlag::Unreviewed)
-    );
+    assert_eq!(simulation.state.task(TaskId(0)).flag(), Some(QualityFlag::Unreviewed));
     assert!(refusals(&simulation)[0].contains("unreviewed"));
 }
 
@@ -171,11 +151,7 @@ fn a_replay_of_every_prefix_has_the_same_tasks() {
         let mut again = Simulation::recovered(plan.clone(), &whole.journal[..length]);
         again.resume();
         again.run(script(&list));
-        assert_eq!(
-            statuses(&again.state),
-            [Status::Done; 5],
-            "after {length} records"
-        );
+        assert_eq!(statuses(&again.state), [Status::Done; 5], "after {length} records");
         assert_eq!(again.state.sums.counts.selected, 5);
     }
     // The journal alone says it.
@@ -190,10 +166,7 @@ fn work_that_is_done_again_hands_down_anew() {
     let mut simulation = run(LEAD, &first);
     assert!(simulation.say(&Fact::Redo(TaskId(0))));
     let part = |simulation: &Simulation, id: u32| simulation.state.plan.task(TaskId(id)).part;
-    assert_eq!(
-        (part(&simulation, 3), part(&simulation, 4)),
-        (Part::Removed, Part::Removed)
-    );
+    assert_eq!((part(&simulation, 3), part(&simulation, 4)), (Part::Removed, Part::Removed));
     assert_eq!(simulation.state.sums.counts.selected, 3);
     simulation.resume();
     simulation.run(script(&json!([{"title": "b"}, {"title": "c"}])));
@@ -210,12 +183,9 @@ fn handed_down_by(lists: Vec<(u32, u32, serde_json::Value)>) -> impl FnMut(&Stat
     move |state, effect| match effect {
         Effect::RunTurn { turn, .. } => {
             is_up_to_date(state);
-            let found = lists
-                .iter()
-                .find(|(task, attempt, _)| (*task, *attempt) == (turn.task.0, turn.attempt));
-            found.map_or(Response::Finished, |(_, _, list)| {
-                Response::HandsDown(wants(list))
-            })
+            let found =
+                lists.iter().find(|(task, attempt, _)| (*task, *attempt) == (turn.task.0, turn.attempt));
+            found.map_or(Response::Finished, |(_, _, list)| Response::HandsDown(wants(list)))
         }
         _ => good(state, effect),
     }
@@ -246,10 +216,7 @@ fn a_title_that_another_one_handed_down_is_taken_even_when_that_was_withdrawn() 
     assert_eq!(simulation.state.plan.task(TaskId(2)).part, Part::Removed);
     simulation.resume();
     simulation.run(&mut script);
-    assert_eq!(
-        refusals(&simulation),
-        ["x: a task of this title is there already"]
-    );
+    assert_eq!(refusals(&simulation), ["x: a task of this title is there already"]);
 }
 
 #[test]
@@ -262,10 +229,7 @@ fn what_hangs_on_redone_work_is_withdrawn_only_if_that_handed_it_down() {
     assert_eq!(refusals(&simulation), Vec::<String>::new(), "p is done");
     assert_eq!(statuses(&simulation.state), [Status::Done; 3]);
     assert!(simulation.say(&Fact::Redo(TaskId(0))));
-    assert_eq!(
-        statuses(&simulation.state),
-        [Status::Pending, Status::Done, Status::Pending]
-    );
+    assert_eq!(statuses(&simulation.state), [Status::Pending, Status::Done, Status::Pending]);
     assert_eq!(simulation.state.plan.task(TaskId(2)).part, Part::Selected);
 }
 
@@ -279,10 +243,7 @@ fn a_withdrawn_task_waits_for_nobody() {
     simulation.run(handed_down_by(vec![(1, 1, y)]));
     let watched = |state: &State| state.queues.watchers.watched(TaskId(2));
     assert!(simulation.say(&Fact::Redo(TaskId(0))));
-    assert_eq!(
-        watched(&simulation.state),
-        Some(Prerequisite::Dependency(TaskId(0)))
-    );
+    assert_eq!(watched(&simulation.state), Some(Prerequisite::Dependency(TaskId(0))));
     assert!(simulation.say(&Fact::Redo(TaskId(1))));
     assert_eq!(simulation.state.plan.task(TaskId(2)).part, Part::Removed);
     let mut anew = simulation.state.clone();
@@ -304,15 +265,10 @@ fn work_for_whoever_is_left_goes_to_the_only_other_one() {
         .replace("  other: {run: [/bin/true], role: reviewer}\n", "")
         .replace("assignTo: other", "assignTo: w");
     assert_eq!(agent(&two), (Some("w".to_owned()), String::new()));
-    let many: String = (0..9)
-        .map(|n| format!("  a{n}: {{run: [/bin/true]}}\n"))
-        .collect();
+    let many: String = (0..9).map(|n| format!("  a{n}: {{run: [/bin/true]}}\n")).collect();
     let (given, refused) = agent(&TWO.replace("agents:\n", &format!("agents:\n{many}")));
     assert_eq!(given, None);
-    assert!(
-        refused.ends_with("others are a0, a1, a2, a3, a4, a5, a6, a7"),
-        "{refused}"
-    );
+    assert!(refused.ends_with("others are a0, a1, a2, a3, a4, a5, a6, a7"), "{refused}");
 }
 
 #[test]

@@ -13,9 +13,8 @@ use super::rules::{NOW, mission, simulation};
 
 #[test]
 fn so_many_dependencies_must_be_done_when_another_failed_like_this() {
-    let tasks: String = (0..10)
-        .map(|n| format!("  - {{title: t{n}, assignTo: w, review: none}}\n"))
-        .collect();
+    let tasks: String =
+        (0..10).map(|n| format!("  - {{title: t{n}, assignTo: w, review: none}}\n")).collect();
     let list = (0..10).map(|n| format!("t{n}")).collect::<Vec<_>>().join(", ");
     let tasks = format!("{tasks}  - {{title: x, assignTo: w, dependsOn: [{list}]}}\n");
     let yaml = mission("settings: {onDependencyFailed: [partial, skip]}\n", &tasks);
@@ -32,36 +31,22 @@ fn so_many_dependencies_must_be_done_when_another_failed_like_this() {
             };
             task.lifecycle = Lifecycle::default().next(status, None, (mode, None));
         }
-        let failed = (0..10)
-            .find(|index| state.tasks[*index].status() == Status::Failed)
-            .unwrap();
-        state
-            .queues
-            .cascades_due
-            .insert((TaskId(10), TaskId::from_index(failed)));
+        let failed = (0..10).find(|index| state.tasks[*index].status() == Status::Failed).unwrap();
+        state.queues.cascades_due.insert((TaskId(10), TaskId::from_index(failed)));
         let events = decide(&state, &Fact::Advance, NOW);
         let resolved = events.iter().filter(|event| {
             matches!(
                 event,
                 Event::Task(
                     _,
-                    TaskEvent::DependencyFailed {
-                        step: DependencyStep::Resolved(Way::Partial),
-                        ..
-                    }
+                    TaskEvent::DependencyFailed { step: DependencyStep::Resolved(Way::Partial), .. }
                 )
             )
         });
         let failed = events.iter().any(|event| {
             matches!(
                 event,
-                Event::Task(
-                    _,
-                    TaskEvent::DependencyFailed {
-                        step: DependencyStep::Unresolvable(_),
-                        ..
-                    }
-                )
+                Event::Task(_, TaskEvent::DependencyFailed { step: DependencyStep::Unresolvable(_), .. })
             )
         });
         (resolved.count(), failed)
@@ -95,9 +80,8 @@ fn so_many_dependencies_must_be_done_when_another_failed_like_this() {
 
 #[test]
 fn a_share_that_is_nearly_enough_is_not_enough() {
-    let tasks: String = (0..23)
-        .map(|n| format!("  - {{title: t{n}, assignTo: w, review: none}}\n"))
-        .collect();
+    let tasks: String =
+        (0..23).map(|n| format!("  - {{title: t{n}, assignTo: w, review: none}}\n")).collect();
     let list = (0..23).map(|n| format!("t{n}")).collect::<Vec<_>>().join(", ");
     let tasks = format!("{tasks}  - {{title: x, assignTo: w, dependsOn: [{list}]}}\n");
     let yaml = mission("settings: {onDependencyFailed: [partial, skip]}\n", &tasks);
@@ -105,11 +89,7 @@ fn a_share_that_is_nearly_enough_is_not_enough() {
     for (done, is_enough) in [(16, false), (17, true)] {
         let mut state = simulation(&yaml).state;
         for (index, task) in state.tasks.iter_mut().take(23).enumerate() {
-            let status = if index < done {
-                Status::Done
-            } else {
-                Status::Failed
-            };
+            let status = if index < done { Status::Done } else { Status::Failed };
             task.lifecycle = Lifecycle::default().next(status, None, (Some(FailureMode::Quality), None));
         }
         state.queues.cascades_due.insert((TaskId(23), TaskId(22)));
@@ -117,13 +97,7 @@ fn a_share_that_is_nearly_enough_is_not_enough() {
         let goes_on = events.iter().all(|event| {
             !matches!(
                 event,
-                Event::Task(
-                    _,
-                    TaskEvent::DependencyFailed {
-                        step: DependencyStep::Unresolvable(_),
-                        ..
-                    }
-                )
+                Event::Task(_, TaskEvent::DependencyFailed { step: DependencyStep::Unresolvable(_), .. })
             )
         });
         assert_eq!(goes_on, is_enough, "{done} of 23");
@@ -136,18 +110,9 @@ fn half_of_the_files_of_a_failed_dependency_must_be_there_with_content() {
         let tasks = format!(
             "  - {{title: a, assignTo: w, review: none, targetFiles: [{targets}]}}\n  - {{title: b, assignTo: w, dependsOn: [a]}}\n"
         );
-        let yaml = mission(
-            "settings: {maxRetries: 0, onDependencyFailed: [artifacts, skip]}\n",
-            &tasks,
-        );
+        let yaml = mission("settings: {maxRetries: 0, onDependencyFailed: [artifacts, skip]}\n", &tasks);
         let mut simulation = simulation(&yaml);
-        while !matches!(
-            simulation.todo.front(),
-            Some(Effect::Job {
-                job: Job::Artifacts(_),
-                ..
-            })
-        ) {
+        while !matches!(simulation.todo.front(), Some(Effect::Job { job: Job::Artifacts(_), .. })) {
             simulation.perform(0, &mut |_, _| Response::AgentFailed(FailureClass::Unknown));
         }
         let fact = |(path, size): &(&str, Option<u64>)| FileFact {
@@ -160,28 +125,17 @@ fn half_of_the_files_of_a_failed_dependency_must_be_there_with_content() {
         let seen = Fact::JobEnded {
             turn: simulation.state.current_turn(TaskId(1)),
             job: Job::Artifacts(TaskId(0)),
-            end: JobEnd::Seen {
-                files: there.iter().map(fact).collect(),
-                hollow: None,
-            },
+            end: JobEnd::Seen { files: there.iter().map(fact).collect(), hollow: None },
         };
         let events = decide(&simulation.state, &seen, NOW);
         let note = events.iter().find_map(|event| match event {
-            Event::Task(
-                _,
-                TaskEvent::DependencyFailed {
-                    step: DependencyStep::Resolved(_),
-                    note,
-                    ..
-                },
-            ) => Some(note.clone()),
+            Event::Task(_, TaskEvent::DependencyFailed { step: DependencyStep::Resolved(_), note, .. }) => {
+                Some(note.clone())
+            }
             _ => None,
         });
         simulation.feed(&seen);
-        assert!(
-            decide(&simulation.state, &seen, NOW).is_empty(),
-            "it was asked for once"
-        );
+        assert!(decide(&simulation.state, &seen, NOW).is_empty(), "it was asked for once");
         note
     };
     let (full, empty) = (Some(1), Some(0));
@@ -193,11 +147,7 @@ fn half_of_the_files_of_a_failed_dependency_must_be_there_with_content() {
         ("x", vec![("other", full)], None),
         ("x", vec![], None),
     ] {
-        assert_eq!(
-            resolved(targets, &there).as_deref(),
-            expected,
-            "{targets} {there:?}"
-        );
+        assert_eq!(resolved(targets, &there).as_deref(), expected, "{targets} {there:?}");
     }
 }
 #[test]
@@ -206,16 +156,10 @@ fn nothing_more_is_tried_about_a_dependency_once_a_failure_is_the_last_start() {
         "settings: {maxRetries: 0, orchestrator: k}\n",
         "  - {title: a, assignTo: w, review: none}\n  - {title: b, assignTo: w, dependsOn: [a]}\n",
     );
-    let options = RunOptions {
-        fail_fast: true,
-        ..options()
-    };
+    let options = RunOptions { fail_fast: true, ..options() };
     let mut simulation = Simulation::new(&yaml, options);
     simulation.run(|_, _| Response::AgentFailed(FailureClass::Unknown));
-    assert_eq!(
-        simulation.count(|event| matches!(event, Event::Ask(_, AskEvent::Requested { .. }))),
-        0
-    );
+    assert_eq!(simulation.count(|event| matches!(event, Event::Ask(_, AskEvent::Requested { .. }))), 0);
     assert_eq!(simulation.state.tasks[1].mode(), Some(FailureMode::Cascade));
 }
 

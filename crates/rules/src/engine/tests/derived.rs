@@ -20,14 +20,8 @@ tasks: [{title: a}, {title: b}]
     while !simulation.todo.is_empty() {
         simulation.perform(0, &mut good);
     }
-    let (state, hold, timer) = (
-        &simulation.state,
-        BarrierId(0),
-        Timer::Expiry {
-            of: BarrierId(0).into(),
-            number: 1,
-        },
-    );
+    let (state, hold, timer) =
+        (&simulation.state, BarrierId(0), Timer::Expiry { of: BarrierId(0).into(), number: 1 });
     let runs = |state: &State| state.timers.iter().any(|(_, of)| of == timer);
     assert!(state.barrier(hold).hold().is_some());
     assert!(runs(state));
@@ -91,14 +85,8 @@ fn a_task_is_looked_at_while_anything_of_it_is() {
         .is_looked_at()
     };
     assert!(!looked_at(Judging::default()));
-    assert!(looked_at(Judging {
-        scanning: true,
-        ..Judging::default()
-    }));
-    assert!(looked_at(Judging {
-        checks: vec![None],
-        ..Judging::default()
-    }));
+    assert!(looked_at(Judging { scanning: true, ..Judging::default() }));
+    assert!(looked_at(Judging { checks: vec![None], ..Judging::default() }));
     let grading = |open| Judging {
         stage: Some(crate::engine::state::OpenStage {
             key: crate::domain::StageKey::Of(crate::domain::Stage::Verification),
@@ -114,10 +102,8 @@ fn a_task_is_looked_at_while_anything_of_it_is() {
 
 #[test]
 fn a_session_whose_journal_was_cut_says_anew_how_it_ends() {
-    let mut simulation = Simulation::new(
-        "name: m\nagents: {w: {run: [/bin/true]}}\ntasks: [{title: a}]\n",
-        options(),
-    );
+    let mut simulation =
+        Simulation::new("name: m\nagents: {w: {run: [/bin/true]}}\ntasks: [{title: a}]\n", options());
     simulation.run(good);
     let state = &mut simulation.state;
     state.timers.set(Timer::WaitOver, Timestamp(5));
@@ -149,9 +135,7 @@ tasks: [{title: a}, {title: b, dependsOn: [a]}]
         command: Command::CancelTask { task: TaskId(1) },
         by: "ada".to_owned(),
     })));
-    simulation.perform(0, &mut |_, _| {
-        Response::AgentFailed(crate::domain::FailureClass::Unknown)
-    });
+    simulation.perform(0, &mut |_, _| Response::AgentFailed(crate::domain::FailureClass::Unknown));
     assert_eq!(simulation.state.task(TaskId(0)).status(), Status::Failed);
     is_up_to_date(&simulation.state);
 }
@@ -161,10 +145,7 @@ tasks: [{title: a}, {title: b, dependsOn: [a]}]
 fn a_join_looks_at_each_of_many_tasks_once() {
     const MANY: u32 = 50_000;
     let titles: Vec<String> = (0..MANY).map(|n| format!("t{n}")).collect();
-    let tasks: String = titles
-        .iter()
-        .map(|title| format!("  - {{title: {title}}}\n"))
-        .collect();
+    let tasks: String = titles.iter().map(|title| format!("  - {{title: {title}}}\n")).collect();
     let needs = titles.join(", ");
     let agents = "agents: {w: {run: [/bin/true]}}";
     let yaml = format!("name: m\n{agents}\ntasks:\n{tasks}  - {{title: join, dependsOn: [{needs}]}}\n");

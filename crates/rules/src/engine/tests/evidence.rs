@@ -15,10 +15,7 @@ tasks:
 ";
 
 fn tampered() -> TurnFiles {
-    TurnFiles {
-        protected: vec!["tests/a was changed".to_owned()],
-        ..TurnFiles::default()
-    }
+    TurnFiles { protected: vec!["tests/a was changed".to_owned()], ..TurnFiles::default() }
 }
 
 fn noted(simulation: &Simulation) -> Vec<TurnId> {
@@ -58,16 +55,9 @@ fn an_agent_that_failed_or_was_interrupted_stands_for_what_it_changed_too() {
         }
         simulation.todo.clear();
         let turn = simulation.running()[0];
-        let end = TurnEnd {
-            interrupted,
-            files: Some(tampered()),
-            ..TurnEnd::clean(turn)
-        };
+        let end = TurnEnd { interrupted, files: Some(tampered()), ..TurnEnd::clean(turn) };
         simulation.feed(&Fact::TurnEnded(Box::new(end)));
-        assert_eq!(
-            simulation.state.task(TaskId(0)).mode(),
-            Some(FailureMode::Protected)
-        );
+        assert_eq!(simulation.state.task(TaskId(0)).mode(), Some(FailureMode::Protected));
     }
 }
 
@@ -88,14 +78,7 @@ fn files_are_noted_before_every_turn_and_a_lost_turn_leaves_its_record() {
     let second = later.running()[0];
     assert_eq!((second.attempt, second.turn), (1, 2));
     assert_eq!(noted(&later), [first]);
-    let record = later
-        .state
-        .task(TaskId(0))
-        .course
-        .evidence
-        .noted
-        .as_deref()
-        .unwrap();
+    let record = later.state.task(TaskId(0)).course.evidence.noted.as_deref().unwrap();
     assert_eq!(record.turn, first);
     later.run(good);
     assert_eq!(statuses(&later.state), [Status::Done, Status::Done]);
@@ -168,15 +151,10 @@ tasks:
   - {title: u}
 ";
     let wrote = |_: &State, effect: &Effect| match effect {
-        Effect::RunTurn { turn, .. } if turn.task == TaskId(0) => Response::Did(TurnFiles {
-            changed: Some(1),
-            written: Some(1),
-            ..TurnFiles::default()
-        }),
-        Effect::Job {
-            job: Job::Scan { .. },
-            ..
-        } => Response::Files(Some(1), 0),
+        Effect::RunTurn { turn, .. } if turn.task == TaskId(0) => {
+            Response::Did(TurnFiles { changed: Some(1), written: Some(1), ..TurnFiles::default() })
+        }
+        Effect::Job { job: Job::Scan { .. }, .. } => Response::Files(Some(1), 0),
         _ => Response::Finished,
     };
     for (jobs, expected) in [(1, Known::Yes), (2, Known::Unknown)] {
@@ -185,11 +163,7 @@ tasks:
         let mut simulation = Simulation::new(mission, options);
         simulation.run(wrote);
         let evidence = &simulation.state.task(TaskId(0)).course.evidence;
-        assert_eq!(
-            (evidence.changed, evidence.written),
-            (expected, Some(expected)),
-            "{jobs}"
-        );
+        assert_eq!((evidence.changed, evidence.written), (expected, Some(expected)), "{jobs}");
     }
 }
 
@@ -224,26 +198,16 @@ tasks:
         let mut simulation = Simulation::new(mission, options());
         let is_long =
             |effect: &Effect| matches!(effect, Effect::RunTurn { turn, .. } if turn.task == TaskId(0));
-        while let Some(next) = simulation
-            .todo
-            .iter()
-            .position(|effect| !(long_works && is_long(effect)))
-        {
+        while let Some(next) = simulation.todo.iter().position(|effect| !(long_works && is_long(effect))) {
             simulation.perform(next, &mut |state, effect| match effect {
-                Effect::RunTurn { turn, .. } if turn.task == TaskId(2) => Response::Did(TurnFiles {
-                    changed: Some(1),
-                    written: Some(1),
-                    ..TurnFiles::default()
-                }),
+                Effect::RunTurn { turn, .. } if turn.task == TaskId(2) => {
+                    Response::Did(TurnFiles { changed: Some(1), written: Some(1), ..TurnFiles::default() })
+                }
                 other => good(state, other),
             });
         }
         let expected = if long_works { Known::Unknown } else { Known::Yes };
-        assert_eq!(
-            simulation.state.task(TaskId(2)).course.evidence.changed,
-            expected,
-            "{long_works}"
-        );
+        assert_eq!(simulation.state.task(TaskId(2)).course.evidence.changed, expected, "{long_works}");
     }
 }
 
@@ -258,23 +222,14 @@ fn work_is_turned_down_where_the_evidence_shows_that_nothing_was_done() {
             match effect {
                 Effect::RunTurn { turn, .. } => {
                     simulation.todo.pop_front();
-                    let files = TurnFiles {
-                        changed: written,
-                        written,
-                        ..TurnFiles::default()
-                    };
+                    let files = TurnFiles { changed: written, written, ..TurnFiles::default() };
                     let tool_calls = calls.map(|calls| crate::engine::ToolCalls { calls, writes: 0 });
-                    let end = TurnEnd {
-                        files: Some(files),
-                        tool_calls,
-                        ..TurnEnd::clean(turn)
-                    };
+                    let end = TurnEnd { files: Some(files), tool_calls, ..TurnEnd::clean(turn) };
                     simulation.feed(&Fact::TurnEnded(Box::new(end)));
                 }
-                Effect::Job {
-                    job: Job::Scan { .. },
-                    ..
-                } if hollow => simulation.perform(0, &mut |_, _| Response::Hollow),
+                Effect::Job { job: Job::Scan { .. }, .. } if hollow => {
+                    simulation.perform(0, &mut |_, _| Response::Hollow)
+                }
                 _ => simulation.perform(0, &mut good),
             }
         }
@@ -323,18 +278,12 @@ tasks: [{{title: t, description: {description}, review: none, maxAttempts: 1}}]
         );
         let mut simulation = Simulation::new(&yaml, options());
         simulation.run(|state, effect| match effect {
-            Effect::RunTurn { .. } => Response::Did(TurnFiles {
-                changed: written,
-                written,
-                ..TurnFiles::default()
-            }),
+            Effect::RunTurn { .. } => {
+                Response::Did(TurnFiles { changed: written, written, ..TurnFiles::default() })
+            }
             other => good(state, other),
         });
-        assert_eq!(
-            statuses(&simulation.state),
-            [expected],
-            "{description} {written:?}"
-        );
+        assert_eq!(statuses(&simulation.state), [expected], "{description} {written:?}");
     }
 }
 
@@ -342,13 +291,7 @@ tasks: [{{title: t, description: {description}, review: none, maxAttempts: 1}}]
 fn files_that_are_told_of_twice_count_once() {
     let yaml = "name: m\nagents: {w: {run: [/bin/true]}, j: {run: [/bin/true], role: reviewer}}\ntasks: [{title: t, assignTo: w, targetFiles: [f]}]\n";
     let mut simulation = Simulation::new(yaml, options());
-    while !matches!(
-        simulation.todo.front(),
-        Some(Effect::Job {
-            job: Job::Scan { .. },
-            ..
-        })
-    ) {
+    while !matches!(simulation.todo.front(), Some(Effect::Job { job: Job::Scan { .. }, .. })) {
         simulation.perform(0, &mut good);
     }
     let effect = simulation.todo.pop_front().unwrap();

@@ -26,11 +26,7 @@ tasks:
     );
     let mut simulation = Simulation::new(&yaml, options());
     while let Some(effect) = simulation.todo.front().cloned() {
-        if let Effect::Job {
-            turn,
-            job: job @ Job::Scan { .. },
-        } = effect
-        {
+        if let Effect::Job { turn, job: job @ Job::Scan { .. } } = effect {
             simulation.todo.pop_front();
             let fact = |(path, size): &(&str, Option<u64>)| crate::engine::FileFact {
                 path: (*path).to_owned(),
@@ -42,16 +38,11 @@ tasks:
             simulation.feed(&Fact::JobEnded {
                 turn,
                 job,
-                end: JobEnd::Seen {
-                    files: declared.iter().map(fact).collect(),
-                    hollow: None,
-                },
+                end: JobEnd::Seen { files: declared.iter().map(fact).collect(), hollow: None },
             });
         } else {
             simulation.perform(0, &mut |state, effect| match effect {
-                Effect::Job {
-                    job: Job::Check(_), ..
-                } => Response::Check(false),
+                Effect::Job { job: Job::Check(_), .. } => Response::Check(false),
                 _ => good(state, effect),
             });
         }
@@ -64,16 +55,10 @@ fn half_of_the_files_are_enough_for_degraded_work_and_less_is_not() {
     let half = run("degrade", &["a", "c"]);
     assert_eq!(half.state.task(TASK).flag(), Some(QualityFlag::Degraded));
     assert_eq!(half.state.sums.counts.degraded, 1);
-    assert_eq!(
-        half.count(|event| matches!(event, Event::Task(_, TaskEvent::ForceAccepted { .. }))),
-        1
-    );
+    assert_eq!(half.count(|event| matches!(event, Event::Task(_, TaskEvent::ForceAccepted { .. }))), 1);
     let less = run("degrade", &["d"]);
     let task = less.state.task(TASK);
-    assert_eq!(
-        (task.status(), task.mode()),
-        (Status::Failed, Some(FailureMode::Quality))
-    );
+    assert_eq!((task.status(), task.mode()), (Status::Failed, Some(FailureMode::Quality)));
 }
 
 #[test]
@@ -83,10 +68,7 @@ fn what_is_half_of_the_files_is_counted_by_their_content() {
         (vec![("a", one)], true),
         (vec![("a", one), ("b", missing)], true),
         (vec![("a", one), ("b", missing), ("c", missing)], false),
-        (
-            vec![("a", one), ("b", empty), ("c", missing), ("d", missing)],
-            false,
-        ),
+        (vec![("a", one), ("b", empty), ("c", missing), ("d", missing)], false),
         (vec![("a", one), ("b", one), ("c", empty), ("d", missing)], true),
         // What declares no file has produced none.
         (vec![], false),
@@ -109,10 +91,7 @@ tasks: [{title: t, maxAttempts: 1, onExhausted: degrade, requiresToolCalls: true
         _ => good(state, effect),
     });
     let task = simulation.state.task(TASK);
-    assert_eq!(
-        (task.status(), task.mode()),
-        (Status::Failed, Some(FailureMode::Hollow))
-    );
+    assert_eq!((task.status(), task.mode()), (Status::Failed, Some(FailureMode::Hollow)));
 }
 
 #[test]
@@ -120,11 +99,7 @@ fn a_preflight_reject_is_failed_whatever_the_policy_says() {
     for policy in ["accept", "degrade", "refer"] {
         let hollow = run(policy, &[]);
         let task = hollow.state.task(TASK);
-        assert_eq!(
-            (task.status(), task.mode()),
-            (Status::Failed, Some(FailureMode::Hollow)),
-            "{policy}"
-        );
+        assert_eq!((task.status(), task.mode()), (Status::Failed, Some(FailureMode::Hollow)), "{policy}");
     }
 }
 

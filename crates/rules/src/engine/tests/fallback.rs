@@ -11,11 +11,7 @@ const T: TaskId = TaskId(0);
 fn mission(keys: [&str; 4], task: &str) -> String {
     let agent = |name: &str, keys: &str| format!("  {name}: {{run: [/bin/true]{keys}}}\n");
     let agents = ["w", "a", "b", "c"].map(String::from);
-    let agents: String = agents
-        .iter()
-        .zip(keys)
-        .map(|(name, keys)| agent(name, keys))
-        .collect();
+    let agents: String = agents.iter().zip(keys).map(|(name, keys)| agent(name, keys)).collect();
     format!("name: m\nagents:\n{agents}tasks:\n  - {{title: t, assignTo: w, {task}}}\n")
 }
 
@@ -60,10 +56,7 @@ fn findings(simulation: &Simulation) -> Vec<String> {
         Event::Task(_, TaskEvent::StageVerdict(report)) => Some(&report.findings),
         _ => None,
     });
-    reports
-        .flatten()
-        .map(|finding| finding.description.clone())
-        .collect()
+    reports.flatten().map(|finding| finding.description.clone()).collect()
 }
 
 const PANEL: &str = "expectations: [{type: llm_review, criteria: c, reviewers: [a]}]";
@@ -74,15 +67,9 @@ fn the_next_one_is_asked_and_it_is_said_who_judged() {
         let yaml = mission(["", &format!(", fallback: b{keys}"), ", fallback: [c]", ""], task);
         let simulation = run(&yaml, without(&[1, 2], FailureClass::ProviderAuth));
         assert_eq!(asked(&simulation), [1, 2, 3], "{task}");
-        assert_eq!(
-            fell_back(&simulation),
-            [(AgentId(1), AgentId(2)), (AgentId(2), AgentId(3))]
-        );
+        assert_eq!(fell_back(&simulation), [(AgentId(1), AgentId(2)), (AgentId(2), AgentId(3))]);
         assert_eq!(simulation.state.task(T).flag(), Some(QualityFlag::Clean));
-        assert_eq!(
-            findings(&simulation),
-            ["'c' judged instead of 'a', which could not be reached"]
-        );
+        assert_eq!(findings(&simulation), ["'c' judged instead of 'a', which could not be reached"]);
     }
 }
 
@@ -104,12 +91,7 @@ fn nobody_stands_in_who_is_not_independent() {
     let simulation = run(&yaml, without(&[1], FailureClass::ProviderAuth));
     assert_eq!(asked(&simulation), [1, 3]);
     // Nor whoever shares the author's family, where that is asked for.
-    let families = [
-        ", family: x",
-        ", family: y, fallback: [b, c]",
-        ", family: x",
-        ", family: z",
-    ];
+    let families = [", family: x", ", family: y, fallback: [b, c]", ", family: x", ", family: z"];
     let yaml = mission(families, PANEL) + "settings: {independence: family}\n";
     let simulation = run(&yaml, without(&[1], FailureClass::ProviderSpendLimit));
     assert_eq!(asked(&simulation), [1, 3]);
@@ -169,21 +151,15 @@ fn a_crash_in_between_asks_whoever_was_asked_last() {
         let mut simulation = Simulation::recovered(whole.state.plan.clone(), &whole.journal[..end]);
         simulation.resume();
         simulation.run(without(&[1], FailureClass::ProviderAuth));
-        assert_eq!(
-            simulation.state.task(T).flag(),
-            Some(QualityFlag::Clean),
-            "after {end}"
-        );
+        assert_eq!(simulation.state.task(T).flag(), Some(QualityFlag::Clean), "after {end}");
         assert_eq!(fell_back(&simulation).len(), 1, "after {end}");
     }
 }
 
 #[test]
 fn whoever_grades_by_a_rubric_instead_is_named_with_how_sure_it_is() {
-    let yaml = mission(
-        ["", ", role: reviewer, fallback: b", "", ""],
-        "review: none, verification: {rubric: r}",
-    );
+    let yaml =
+        mission(["", ", role: reviewer, fallback: b", "", ""], "review: none, verification: {rubric: r}");
     let yaml = format!(
         "{yaml}rubrics: {{r: {{criteria: [{{name: correctness, weight: 0.4}}, {{name: completeness, weight: 0.3}}, {{name: probe-adherence, weight: 0.3}}]}}}}\n"
     );
@@ -244,17 +220,9 @@ fn the_next_one_goes_on_with_the_work_and_no_attempt_is_spent() {
         FailureClass::RateLimited,
     ] {
         let simulation = run(&yaml, worked_without(&[0, 1], class));
-        assert_eq!(
-            fell_back(&simulation),
-            [(AgentId(0), AgentId(1)), (AgentId(1), AgentId(2))],
-            "{class:?}"
-        );
+        assert_eq!(fell_back(&simulation), [(AgentId(0), AgentId(1)), (AgentId(1), AgentId(2))], "{class:?}");
         assert_eq!((turns(&simulation), attempts(&simulation)), (3, 1), "{class:?}");
-        assert_eq!(
-            simulation.state.task(T).flag(),
-            Some(QualityFlag::Clean),
-            "{class:?}"
-        );
+        assert_eq!(simulation.state.task(T).flag(), Some(QualityFlag::Clean), "{class:?}");
         assert_eq!(simulation.state.plan.task(T).agent, AgentId(2));
     }
 }
@@ -277,11 +245,7 @@ fn nobody_takes_over_who_judges_the_work_or_is_not_independent_of_its_judges() {
     let fails = |yaml: &str| {
         let simulation = run(yaml, worked_without(&[0], FailureClass::ProviderAuth));
         assert_eq!(fell_back(&simulation), [], "{yaml}");
-        assert_eq!(
-            outcome(&simulation.state).class,
-            OutcomeClass::TaskFailed,
-            "{yaml}"
-        );
+        assert_eq!(outcome(&simulation.state).class, OutcomeClass::TaskFailed, "{yaml}");
     };
     fails(&mission([", fallback: c", "", "", ""], JUDGED_BY_C));
     fails(&mission(
@@ -294,10 +258,7 @@ fn nobody_takes_over_who_judges_the_work_or_is_not_independent_of_its_judges() {
     };
     fails(&family(", family: y"));
     fails(&family(""));
-    let simulation = run(
-        &family(", family: z"),
-        worked_without(&[0], FailureClass::ProviderAuth),
-    );
+    let simulation = run(&family(", family: z"), worked_without(&[0], FailureClass::ProviderAuth));
     assert_eq!(fell_back(&simulation), [(AgentId(0), AgentId(2))]);
     // A verification that judges it has a judge of its own.
     let node = "assignTo: w}\n  - {title: n, assignTo: b, type: verification, acceptance: [c], dependsOn: [t], \
@@ -344,20 +305,13 @@ fn a_crash_while_work_is_handed_over_hands_it_over_once() {
         simulation.resume();
         simulation.run(worked_without(&[0], FailureClass::UsageWindow));
         assert_eq!(fell_back(&simulation).len(), 1, "after {end}");
-        assert_eq!(
-            simulation.state.task(T).flag(),
-            Some(QualityFlag::Clean),
-            "after {end}"
-        );
+        assert_eq!(simulation.state.task(T).flag(), Some(QualityFlag::Clean), "after {end}");
     }
 }
 
 #[test]
 fn a_person_lets_the_next_one_act_where_the_first_may_have_acted() {
-    let yaml = mission(
-        [", fallback: a", "", "", ""],
-        &format!("sideEffects: true, {JUDGED_BY_C}"),
-    );
+    let yaml = mission([", fallback: a", "", "", ""], &format!("sideEffects: true, {JUDGED_BY_C}"));
     let simulation = run(&yaml, worked_without(&[0], FailureClass::UsageWindow));
     assert_eq!(turns(&simulation), 1);
     let hold = simulation.state.task(T).hold().unwrap();

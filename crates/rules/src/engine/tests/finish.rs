@@ -31,10 +31,7 @@ fn flag(simulation: &Simulation) -> Option<QualityFlag> {
 /// The command at this position is red until the worker's turn of this number.
 fn red_until(command: u32, turn: u32) -> impl FnMut(&State, &Effect) -> Response {
     move |state, effect| match effect {
-        Effect::Job {
-            turn: of,
-            job: Job::Finish(n),
-        } => Response::Check(*n != command || of.turn >= turn),
+        Effect::Job { turn: of, job: Job::Finish(n) } => Response::Check(*n != command || of.turn >= turn),
         other => good(state, other),
     }
 }
@@ -46,10 +43,7 @@ fn a_worker_is_told_what_is_missing_in_another_turn_of_the_same_attempt() {
     assert_eq!((turns(&simulation), nudges(&simulation)), (2, 1));
     assert_eq!(flag(&simulation), Some(QualityFlag::Clean));
     assert_eq!(simulation.state.task(TaskId(0)).attempt.number, 1);
-    assert_eq!(
-        simulation.state.task(TaskId(0)).attempt.kind,
-        AttemptKind::Execute
-    );
+    assert_eq!(simulation.state.task(TaskId(0)).attempt.kind, AttemptKind::Execute);
     let missing: Vec<String> = simulation
         .journal
         .iter()
@@ -66,24 +60,10 @@ fn a_worker_is_told_what_is_missing_in_another_turn_of_the_same_attempt() {
 fn each_required_test_runs_by_itself_and_one_green_test_is_not_another() {
     let gate = "verify: {requiredTests: [a], failToPass: [b, a], testCommand: 'test {test}', maxAttempts: 0}";
     let simulation = run(gate, red_until(1, 9));
-    let ran = simulation.count(|event| {
-        matches!(
-            event,
-            Event::Work(
-                _,
-                WorkEvent::Ended {
-                    job: Job::Finish(_),
-                    ..
-                }
-            )
-        )
-    });
+    let ran = simulation
+        .count(|event| matches!(event, Event::Work(_, WorkEvent::Ended { job: Job::Finish(_), .. })));
     assert_eq!(ran, 2, "a and b, a once");
-    assert_eq!(
-        flag(&simulation),
-        Some(QualityFlag::Unverified),
-        "0 allows at once"
-    );
+    assert_eq!(flag(&simulation), Some(QualityFlag::Unverified), "0 allows at once");
     assert_eq!(nudges(&simulation), 0);
 }
 
@@ -106,9 +86,7 @@ fn after_the_allowed_nudges_it_goes_on_unverified() {
 fn compilation_and_the_rest_are_counted_apart_and_each_stops_on_its_own() {
     let gate = "verify: {requireCompilation: true, compileCommand: c, commands: [x]}";
     let simulation = run(gate, |state, effect| match effect {
-        Effect::Job {
-            job: Job::Finish(_), ..
-        } => Response::Check(false),
+        Effect::Job { job: Job::Finish(_), .. } => Response::Check(false),
         other => good(state, other),
     });
     assert_eq!(nudges(&simulation), 8);
@@ -139,25 +117,17 @@ fn a_forced_gate_does_not_spare_the_work_its_judging() {
     let gate =
         "verify: {commands: [x], maxAttempts: 0}, maxAttempts: 2, expectations: [{type: test, command: x}]";
     let simulation = run(gate, |state, effect| match effect {
-        Effect::Job {
-            job: Job::Finish(_), ..
+        Effect::Job { job: Job::Finish(_), .. } | Effect::Job { job: Job::Check(_), .. } => {
+            Response::Check(false)
         }
-        | Effect::Job {
-            job: Job::Check(_), ..
-        } => Response::Check(false),
         other => good(state, other),
     });
     assert_eq!(simulation.state.task(TaskId(0)).status(), Status::Failed);
     // The next attempt is not unverified for what the one before did not show.
     let tries = Cell::new(0);
     let simulation = run(gate, |state, effect| match effect {
-        Effect::Job {
-            turn,
-            job: Job::Finish(_),
-        } => Response::Check(turn.attempt > 1),
-        Effect::Job {
-            job: Job::Check(_), ..
-        } => {
+        Effect::Job { turn, job: Job::Finish(_) } => Response::Check(turn.attempt > 1),
+        Effect::Job { job: Job::Check(_), .. } => {
             tries.set(tries.get() + 1);
             Response::Check(tries.get() > 1)
         }
@@ -167,11 +137,7 @@ fn a_forced_gate_does_not_spare_the_work_its_judging() {
 }
 
 fn did(changed: Option<u32>, written: Option<u32>) -> Response {
-    Response::Did(TurnFiles {
-        changed,
-        written,
-        ..TurnFiles::default()
-    })
+    Response::Did(TurnFiles { changed, written, ..TurnFiles::default() })
 }
 
 #[test]
@@ -184,22 +150,13 @@ fn changes_are_what_the_runtime_saw() {
         }
     };
     let simulation = run(gate, script(did(Some(1), Some(1))));
-    assert_eq!(
-        (flag(&simulation), nudges(&simulation)),
-        (Some(QualityFlag::Unreviewed), 0)
-    );
+    assert_eq!((flag(&simulation), nudges(&simulation)), (Some(QualityFlag::Unreviewed), 0));
     // Written with what it held is no change.
     let simulation = run(gate, script(did(Some(0), Some(1))));
-    assert_eq!(
-        (flag(&simulation), nudges(&simulation)),
-        (Some(QualityFlag::Unverified), 2)
-    );
+    assert_eq!((flag(&simulation), nudges(&simulation)), (Some(QualityFlag::Unverified), 2));
     // Unknown is no reason to tell the worker, and nothing was shown either.
     let simulation = run(gate, script(did(None, None)));
-    assert_eq!(
-        (flag(&simulation), nudges(&simulation)),
-        (Some(QualityFlag::Unverified), 0)
-    );
+    assert_eq!((flag(&simulation), nudges(&simulation)), (Some(QualityFlag::Unverified), 0));
 }
 
 #[test]
@@ -207,15 +164,7 @@ fn a_crash_in_the_middle_of_a_gate_runs_what_is_missing() {
     let gate =
         "name: m\nagents: {w: {run: [/bin/true]}}\ntasks:\n  - {title: t, verify: {commands: [x, y]}}\n";
     let mut simulation = Simulation::new(gate, options());
-    let is_second = |effect: &Effect| {
-        matches!(
-            effect,
-            Effect::Job {
-                job: Job::Finish(1),
-                ..
-            }
-        )
-    };
+    let is_second = |effect: &Effect| matches!(effect, Effect::Job { job: Job::Finish(1), .. });
     while !simulation.todo.iter().any(is_second) {
         simulation.perform(0, &mut good);
     }
@@ -224,16 +173,7 @@ fn a_crash_in_the_middle_of_a_gate_runs_what_is_missing() {
     assert!(later.todo.iter().any(is_second));
     later.run(good);
     assert_eq!(
-        later.count(|event| matches!(
-            event,
-            Event::Work(
-                _,
-                WorkEvent::Ended {
-                    job: Job::Finish(_),
-                    ..
-                }
-            )
-        )),
+        later.count(|event| matches!(event, Event::Work(_, WorkEvent::Ended { job: Job::Finish(_), .. }))),
         2
     );
     assert_eq!(later.state.task(TaskId(0)).status(), Status::Done);
@@ -255,10 +195,7 @@ fn rejected(simulation: &Simulation) -> Option<(Cause, Points)> {
 fn called(calls: u32, hollow: bool) -> impl FnMut(&State, &Effect) -> Response {
     move |state, effect| match effect {
         Effect::RunTurn { .. } => Response::Called(ToolCalls { calls, writes: 0 }),
-        Effect::Job {
-            job: Job::Scan { .. },
-            ..
-        } if hollow => Response::Hollow,
+        Effect::Job { job: Job::Scan { .. }, .. } if hollow => Response::Hollow,
         other => good(state, other),
     }
 }
@@ -275,18 +212,8 @@ fn no_tool_call_is_no_work_where_the_ledger_shows_it() {
         ("type: research", 0, false, None),
         ("type: other", 0, true, hollow),
         ("type: other", 9, true, None),
-        (
-            "type: research, description: Write findings to a report",
-            0,
-            false,
-            hollow,
-        ),
-        (
-            "type: research, description: Write findings to a report",
-            1,
-            false,
-            None,
-        ),
+        ("type: research, description: Write findings to a report", 0, false, hollow),
+        ("type: research, description: Write findings to a report", 1, false, None),
         ("type: research, description: Save to notes.md", 0, false, hollow),
     ] {
         let simulation = run(task, called(calls, is_hollow));
@@ -313,24 +240,15 @@ fn files_that_nobody_wrote_were_not_written() {
     ] {
         let simulation = run(task, |state, effect| match effect {
             Effect::RunTurn { .. } => answer.clone(),
-            Effect::Job {
-                job: Job::Scan { .. },
-                ..
-            } => Response::Files(Some(1), 0),
+            Effect::Job { job: Job::Scan { .. }, .. } => Response::Files(Some(1), 0),
             other => good(state, other),
         });
         assert_eq!(rejected(&simulation), expected, "{answer:?}");
     }
     // A task that asks for no file may find its files as they should be.
-    let simulation = run(
-        "description: Look after it, targetFiles: [a]",
-        |state, effect| match effect {
-            Effect::Job {
-                job: Job::Scan { .. },
-                ..
-            } => Response::Files(Some(1), 0),
-            other => good(state, other),
-        },
-    );
+    let simulation = run("description: Look after it, targetFiles: [a]", |state, effect| match effect {
+        Effect::Job { job: Job::Scan { .. }, .. } => Response::Files(Some(1), 0),
+        other => good(state, other),
+    });
     assert_eq!(rejected(&simulation), None);
 }

@@ -38,14 +38,14 @@ qualityGates: [{name: g, afterTasks: [broken], blocksTasks: [behind], requireAll
 /// Checks of the broken task fail; those of its fixup as the script says.
 fn script(fixup_passes: bool) -> impl FnMut(&State, &Effect) -> Response + Clone {
     move |state, effect| match effect {
-        Effect::Job {
-            turn: TurnId { task, .. },
-            job: Job::Check(_),
-        } if *task == BROKEN => Response::Check(false),
-        Effect::Job {
-            turn: TurnId { task, .. },
-            job: Job::Check(_),
-        } if state.plan.mended_by(*task) == Some(BROKEN) => Response::Check(fixup_passes),
+        Effect::Job { turn: TurnId { task, .. }, job: Job::Check(_) } if *task == BROKEN => {
+            Response::Check(false)
+        }
+        Effect::Job { turn: TurnId { task, .. }, job: Job::Check(_) }
+            if state.plan.mended_by(*task) == Some(BROKEN) =>
+        {
+            Response::Check(fixup_passes)
+        }
         _ => good(state, effect),
     }
 }
@@ -67,10 +67,7 @@ fn a_clean_fixup_supersedes_its_original() {
     let plan = state.plan.task(FIXUP);
     assert_eq!(&*plan.title, "broken (fixup)");
     assert_eq!(plan.description.as_deref(), Some("Do it well."));
-    assert_eq!(
-        (plan.kind, plan.priority),
-        (state.plan.task(BROKEN).kind, 3.into())
-    );
+    assert_eq!((plan.kind, plan.priority), (state.plan.task(BROKEN).kind, 3.into()));
     assert_eq!(plan.checks(), state.plan.task(BROKEN).checks());
     assert_eq!(plan.wave, state.plan.task(BROKEN).wave + 1);
     assert_eq!(state.plan.dependencies.of(FIXUP), [BASE]);
@@ -82,10 +79,7 @@ fn a_clean_fixup_supersedes_its_original() {
     assert_eq!(state.task(BROKEN).status(), Status::Failed);
     assert_eq!(state.effective_task(BROKEN), FIXUP);
     let counts = state.sums.counts;
-    assert_eq!(
-        (counts.selected, counts.done, counts.failed, counts.superseded),
-        (5, 4, 0, 1)
-    );
+    assert_eq!((counts.selected, counts.done, counts.failed, counts.superseded), (5, 4, 0, 1));
     assert!(!state.is_unfinished());
     assert_eq!(outcome(state).class, OutcomeClass::Ok);
     assert!(state.gates[0].is_open(), "{:?}", state.gates[0]);
@@ -138,10 +132,7 @@ fn done_is_not_enough_where_it_is_not_clean() {
     let yaml = yaml.replace("agents:\n", "agents:\n  j: {run: [/bin/true], role: reviewer}\n");
     let mut simulation = Simulation::new(&yaml, options());
     let bad = |state: &State, effect: &Effect| match effect {
-        Effect::Ask {
-            purpose: Purpose::Score(_),
-            ..
-        } => Response::Score(20),
+        Effect::Ask { purpose: Purpose::Score(_), .. } => Response::Score(20),
         _ => good(state, effect),
     };
     while simulation.state.tasks.len() == 4 {
@@ -192,36 +183,21 @@ fn there_is_none_for_work_that_could_never_be_clean() {
         "expectations: [{type: test, command: y}], targetFiles: [a]}\n  - title",
     );
     let yaml = yaml.replace("settings: {", "settings: {onDependencyFailed: [artifacts], ");
-    let yaml = yaml
-        .replacen("onExhausted: fixup\n", "", 1)
-        .replace("type: implement", "onExhausted: fixup");
+    let yaml = yaml.replacen("onExhausted: fixup\n", "", 1).replace("type: implement", "onExhausted: fixup");
     let mut simulation = Simulation::new(&yaml, options());
     simulation.run(|state, effect| match effect {
-        Effect::Job {
-            job: Job::Check(_), ..
-        } => Response::Check(false),
+        Effect::Job { job: Job::Check(_), .. } => Response::Check(false),
         _ => good(state, effect),
     });
     assert_eq!(simulation.state.task(BROKEN).mode(), Some(FailureMode::Quality));
-    assert_eq!(
-        simulation.state.tasks.len(),
-        4,
-        "it was built on half of what it needs"
-    );
+    assert_eq!(simulation.state.tasks.len(), 4, "it was built on half of what it needs");
 }
 
 /// Why the tasks failed, in the order in which they did.
 fn reasons(simulation: &Simulation) -> Vec<String> {
     let events = simulation.journal.iter().flatten();
     let failed = events.filter_map(|event| match event {
-        Event::Task(
-            _,
-            TaskEvent::Transition {
-                to: Status::Failed,
-                reason,
-                ..
-            },
-        ) => reason.clone(),
+        Event::Task(_, TaskEvent::Transition { to: Status::Failed, reason, .. }) => reason.clone(),
         _ => None,
     });
     failed.collect()
@@ -230,10 +206,7 @@ fn reasons(simulation: &Simulation) -> Vec<String> {
 #[test]
 fn whoever_reads_that_work_failed_reads_whether_a_fixup_follows() {
     let whole = run(MISSION, true);
-    assert_eq!(
-        reasons(&whole),
-        ["a check failed; all 2 attempts are used; a fixup follows"]
-    );
+    assert_eq!(reasons(&whole), ["a check failed; all 2 attempts are used; a fixup follows"]);
     // Built on half of what it needs, it could never be clean: none follows, and none is announced.
     let yaml = MISSION
         .replace(
@@ -243,16 +216,11 @@ fn whoever_reads_that_work_failed_reads_whether_a_fixup_follows() {
         .replace("settings: {", "settings: {onDependencyFailed: [artifacts], ");
     let mut half = Simulation::new(&yaml, options());
     half.run(|state, effect| match effect {
-        Effect::Job {
-            job: Job::Check(_), ..
-        } => Response::Check(false),
+        Effect::Job { job: Job::Check(_), .. } => Response::Check(false),
         _ => good(state, effect),
     });
     let found = reasons(&half);
-    assert!(
-        found.len() > 1 && found.iter().all(|reason| !reason.contains("a fixup follows")),
-        "{found:?}"
-    );
+    assert!(found.len() > 1 && found.iter().all(|reason| !reason.contains("a fixup follows")), "{found:?}");
 }
 
 /// The tasks that fixups became, in order: id and title.
@@ -310,11 +278,7 @@ fn what_may_have_acted_does_not_act_again_through_a_fixup() {
     };
     assert_eq!(waits(&simulation), Some(WaitingReason::SideEffects));
     assert_eq!(order(&simulation), [0, 1]);
-    assert_eq!(
-        simulation.state.task(AFTER).status(),
-        Status::Pending,
-        "it is not decided yet"
-    );
+    assert_eq!(simulation.state.task(AFTER).status(), Status::Pending, "it is not decided yet");
     simulation.say(&Fact::Operator(Box::new(OperatorInput {
         id: None,
         command: Command::approve(FIXUP, 1),
@@ -338,10 +302,7 @@ fn every_prefix_goes_on_to_the_same_end() {
             again.run(script(passes));
             let state = &again.state;
             assert_eq!(statuses(state), statuses(&whole.state), "after {length} records");
-            assert_eq!(
-                state.sums.counts, whole.state.sums.counts,
-                "after {length} records"
-            );
+            assert_eq!(state.sums.counts, whole.state.sums.counts, "after {length} records");
             assert_eq!(outcome(state).class, outcome(&whole.state).class);
         }
     }
@@ -358,14 +319,7 @@ fn failed_work_that_is_tried_again_takes_its_fixup_back() {
     simulation.resume();
     simulation.run(good);
     let state = &simulation.state;
-    assert_eq!(
-        (
-            state.sums.counts.done,
-            state.sums.counts.failed,
-            state.sums.counts.superseded
-        ),
-        (4, 0, 0)
-    );
+    assert_eq!((state.sums.counts.done, state.sums.counts.failed, state.sums.counts.superseded), (4, 0, 0));
     assert_eq!(outcome(state).class, OutcomeClass::Ok);
 
     // And it gets one again, under the same name, if it is not good enough again.
@@ -376,10 +330,7 @@ fn failed_work_that_is_tried_again_takes_its_fixup_back() {
     let state = &simulation.state;
     assert_eq!(state.tasks.len(), 5);
     assert_eq!(state.plan.task(FIXUP).part, Part::Selected);
-    assert_eq!(
-        state.plan.task(FIXUP).provenance.as_ref().unwrap().origin,
-        Origin::Fixup
-    );
+    assert_eq!(state.plan.task(FIXUP).provenance.as_ref().unwrap().origin, Origin::Fixup);
     assert!(state.task(BROKEN).is_superseded());
     assert_eq!(outcome(state).class, OutcomeClass::Ok);
 }
@@ -408,10 +359,7 @@ fn a_fixup_that_is_redone_takes_along_what_was_built_on_it() {
     for id in [FIXUP, AFTER, BEHIND] {
         assert_eq!(state.task(id).status(), Status::Pending, "{id:?}");
     }
-    assert_eq!(
-        (state.task(BROKEN).status(), state.task(BROKEN).is_superseded()),
-        (Status::Failed, false)
-    );
+    assert_eq!((state.task(BROKEN).status(), state.task(BROKEN).is_superseded()), (Status::Failed, false));
     assert_eq!(state.gates[0].result, None);
     assert_eq!(state.sums.counts.failed, 1);
     simulation.resume();
@@ -429,11 +377,7 @@ fn what_the_original_was_built_on_takes_the_fixup_along() {
     assert_eq!(state.plan.task(FIXUP).part, Part::Removed);
     assert_eq!(statuses(state), [Status::Pending; 5]);
     assert_eq!(
-        (
-            state.sums.counts.selected,
-            state.sums.counts.failed,
-            state.sums.counts.superseded
-        ),
+        (state.sums.counts.selected, state.sums.counts.failed, state.sums.counts.superseded),
         (4, 0, 0)
     );
     simulation.resume();
@@ -450,28 +394,17 @@ fn the_orchestrator_is_asked_only_when_the_fixup_has_failed_too() {
     simulation.run(|state, effect| match effect {
         Effect::Ask { .. } => {
             assert!(state.task(FIXUP).status().is_terminal());
-            Response::Answer(crate::domain::Answer::Retry {
-                reason: "once more".to_owned(),
-            })
+            Response::Answer(crate::domain::Answer::Retry { reason: "once more".to_owned() })
         }
-        Effect::Job {
-            turn: TurnId { task, .. },
-            job: Job::Check(_),
-        } if *task == BROKEN => {
+        Effect::Job { turn: TurnId { task, .. }, job: Job::Check(_) } if *task == BROKEN => {
             tries += 1;
             Response::Check(tries > 2)
         }
-        Effect::Job {
-            job: Job::Check(_), ..
-        } => Response::Check(false),
+        Effect::Job { job: Job::Check(_), .. } => Response::Check(false),
         _ => good(state, effect),
     });
     let state = &simulation.state;
-    assert_eq!(
-        state.plan.task(FIXUP).part,
-        Part::Removed,
-        "its failure is nobody's any more"
-    );
+    assert_eq!(state.plan.task(FIXUP).part, Part::Removed, "its failure is nobody's any more");
     assert_eq!(state.task(BROKEN).attempt.kind, AttemptKind::Execute);
     assert_eq!(outcome(state).class, OutcomeClass::Ok);
 }

@@ -23,9 +23,7 @@ tasks:
 "
     );
     for number in 0..dependents {
-        yaml.push_str(&format!(
-            "  - {{title: d{number}, assignTo: w, dependsOn: [base], review: none}}\n"
-        ));
+        yaml.push_str(&format!("  - {{title: d{number}, assignTo: w, dependsOn: [base], review: none}}\n"));
     }
     yaml
 }
@@ -34,25 +32,19 @@ tasks:
 fn run(yaml: &str, points: u8) -> Simulation {
     let mut simulation = Simulation::new(yaml, options());
     simulation.run(move |state: &State, effect: &Effect| match effect {
-        Effect::Ask {
-            id: AskId { task, .. },
-            purpose: Purpose::Score(_),
-            ..
+        Effect::Ask { id: AskId { task, .. }, purpose: Purpose::Score(_), .. }
+        | Effect::Job { turn: TurnId { task, .. }, job: Job::Grade(_) }
+            if *task == BASE =>
+        {
+            Response::Score(points)
         }
-        | Effect::Job {
-            turn: TurnId { task, .. },
-            job: Job::Grade(_),
-        } if *task == BASE => Response::Score(points),
         _ => good(state, effect),
     });
     simulation
 }
 
 fn bar_of(yaml: &str) -> (Points, BarOrigin) {
-    let bar = State::new(plan_of(yaml, &options()))
-        .plan
-        .bar(BASE)
-        .expect("a score decides about it");
+    let bar = State::new(plan_of(yaml, &options())).plan.bar(BASE).expect("a score decides about it");
     (bar.points, bar.origin)
 }
 
@@ -60,26 +52,14 @@ fn bar_of(yaml: &str) -> (Points, BarOrigin) {
 fn three_dependents_lower_the_bar_by_twenty_points_but_not_below_forty() {
     let panel = "expectations: [{type: llm_review, criteria: c}]";
     let lowered = |points| (Points::whole(points), BarOrigin::Foundation);
-    assert_eq!(
-        bar_of(&mission("", 2, "type: other")),
-        (Points::whole(60), BarOrigin::Default)
-    );
+    assert_eq!(bar_of(&mission("", 2, "type: other")), (Points::whole(60), BarOrigin::Default));
     assert_eq!(bar_of(&mission("", 3, "type: other")), lowered(40));
     assert_eq!(bar_of(&mission("", 4, panel)), lowered(40));
-    assert_eq!(
-        bar_of(&mission("evalThreshold: 90", 3, "type: other")),
-        lowered(70)
-    );
-    assert_eq!(
-        bar_of(&mission("evalThreshold: 45", 3, "type: other")),
-        lowered(40)
-    );
+    assert_eq!(bar_of(&mission("evalThreshold: 90", 3, "type: other")), lowered(70));
+    assert_eq!(bar_of(&mission("evalThreshold: 45", 3, "type: other")), lowered(40));
     for low in [40, 30] {
         let settings = format!("evalThreshold: {low}");
-        assert_eq!(
-            bar_of(&mission(&settings, 3, "type: other")),
-            (Points::whole(low), BarOrigin::Mission)
-        );
+        assert_eq!(bar_of(&mission(&settings, 3, "type: other")), (Points::whole(low), BarOrigin::Mission));
     }
     let graded = "acceptance: [c], verification: {grader: heuristic}, review: none";
     assert_eq!(bar_of(&mission("", 3, graded)), lowered(40));
@@ -88,48 +68,30 @@ fn three_dependents_lower_the_bar_by_twenty_points_but_not_below_forty() {
 #[test]
 fn a_threshold_of_its_own_and_the_switch_keep_the_bar() {
     let own = "expectations: [{type: llm_review, criteria: c, threshold: 70}]";
-    assert_eq!(
-        bar_of(&mission("", 3, own)),
-        (Points::whole(70), BarOrigin::Mission)
-    );
+    assert_eq!(bar_of(&mission("", 3, own)), (Points::whole(70), BarOrigin::Mission));
     assert_eq!(
         bar_of(&mission("foundation: false", 3, "type: other")),
         (Points::whole(60), BarOrigin::Default)
     );
     let graded = "acceptance: [c], verification: {grader: heuristic, threshold: 60}, review: none";
-    assert_eq!(
-        bar_of(&mission("", 3, graded)),
-        (Points::whole(60), BarOrigin::Mission)
-    );
+    assert_eq!(bar_of(&mission("", 3, graded)), (Points::whole(60), BarOrigin::Mission));
 }
 
 #[test]
 fn a_pass_that_needed_the_relief_says_so() {
     for rest in ["type: other", "expectations: [{type: llm_review, criteria: c}]"] {
-        for (points, flag) in [
-            (60, QualityFlag::Clean),
-            (59, QualityFlag::Relaxed),
-            (40, QualityFlag::Relaxed),
-        ] {
+        for (points, flag) in
+            [(60, QualityFlag::Clean), (59, QualityFlag::Relaxed), (40, QualityFlag::Relaxed)]
+        {
             let simulation = run(&mission("", 3, rest), points);
             let task = simulation.state.task(BASE);
-            assert_eq!(
-                (task.flag(), task.attempt.number),
-                (Some(flag), 1),
-                "{rest}: {points}"
-            );
-            assert_eq!(
-                simulation.state.sums.counts.relaxed,
-                u32::from(flag == QualityFlag::Relaxed)
-            );
+            assert_eq!((task.flag(), task.attempt.number), (Some(flag), 1), "{rest}: {points}");
+            assert_eq!(simulation.state.sums.counts.relaxed, u32::from(flag == QualityFlag::Relaxed));
         }
     }
     // Without the relief it is sent back.
     let simulation = run(&mission("foundation: false", 3, "type: other"), 59);
-    assert_eq!(
-        simulation.state.task(BASE).flag(),
-        Some(QualityFlag::BelowThreshold)
-    );
+    assert_eq!(simulation.state.task(BASE).flag(), Some(QualityFlag::BelowThreshold));
     // Replayed, it is the same.
     let simulation = run(&mission("", 3, "type: other"), 50);
     let text = serde_json::to_string(&simulation.journal).unwrap();
@@ -177,31 +139,20 @@ fn its_fixup_comes_after_the_extra_attempt_and_is_held_to_the_full_bar() {
     let fixup = TaskId(4);
     let mut simulation = Simulation::new(&yaml, options());
     simulation.run(|state: &State, effect: &Effect| match effect {
-        Effect::Ask {
-            id: AskId { task, .. },
-            purpose: Purpose::Score(_),
-            ..
-        } if *task == BASE => Response::Score(20),
-        Effect::Ask {
-            id: AskId { task, .. },
-            purpose: Purpose::Score(_),
-            ..
-        } if *task == fixup => Response::Score(50),
+        Effect::Ask { id: AskId { task, .. }, purpose: Purpose::Score(_), .. } if *task == BASE => {
+            Response::Score(20)
+        }
+        Effect::Ask { id: AskId { task, .. }, purpose: Purpose::Score(_), .. } if *task == fixup => {
+            Response::Score(50)
+        }
         _ => good(state, effect),
     });
     let state = &simulation.state;
     assert_eq!(kinds(&simulation), [AttemptKind::Retry]);
-    assert_eq!(
-        state.plan.bar(fixup).map(|bar| bar.points),
-        Some(Points::whole(60))
-    );
+    assert_eq!(state.plan.bar(fixup).map(|bar| bar.points), Some(Points::whole(60)));
     assert_eq!(
         (state.task(fixup).status(), state.task(fixup).mode()),
         (Status::Failed, Some(FailureMode::Quality))
     );
-    assert_eq!(
-        worst_case(state, BASE).attempts,
-        Some(3),
-        "two of its own, one of the fixup"
-    );
+    assert_eq!(worst_case(state, BASE).attempts, Some(3), "two of its own, one of the fixup");
 }

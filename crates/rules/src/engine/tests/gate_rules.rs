@@ -34,42 +34,12 @@ fn a_gate_is_measured_by_what_it_asks() {
     };
     for (keys, ends, passed, reason) in [
         ("", [done(clean, Some(90)), failed(None)], false, "failed: b"),
-        (
-            ", requireAllPassed: true",
-            [done(clean, Some(90)), failed(None)],
-            false,
-            "failed: b",
-        ),
-        (
-            ", requireAllPassed: false",
-            [done(clean, Some(90)), failed(None)],
-            true,
-            "",
-        ),
-        (
-            ", requireAllPassed: true",
-            [done(clean, Some(90)), done(clean, None)],
-            true,
-            "",
-        ),
-        (
-            "",
-            [done(clean, Some(90)), done(below, Some(40))],
-            false,
-            "accepted below the bar: b",
-        ),
-        (
-            ", acceptBelowThreshold: true",
-            [done(clean, Some(90)), done(below, Some(40))],
-            true,
-            "",
-        ),
-        (
-            ", minScore: 4",
-            [done(clean, Some(90)), done(clean, Some(70))],
-            true,
-            "",
-        ),
+        (", requireAllPassed: true", [done(clean, Some(90)), failed(None)], false, "failed: b"),
+        (", requireAllPassed: false", [done(clean, Some(90)), failed(None)], true, ""),
+        (", requireAllPassed: true", [done(clean, Some(90)), done(clean, None)], true, ""),
+        ("", [done(clean, Some(90)), done(below, Some(40))], false, "accepted below the bar: b"),
+        (", acceptBelowThreshold: true", [done(clean, Some(90)), done(below, Some(40))], true, ""),
+        (", minScore: 4", [done(clean, Some(90)), done(clean, Some(70))], true, ""),
         (
             ", minScore: 4, requireAllPassed: false",
             [done(clean, Some(90)), failed(Some(60))],
@@ -88,12 +58,7 @@ fn a_gate_is_measured_by_what_it_asks() {
             true,
             "unscored, not counted: b",
         ),
-        (
-            ", minScore: 4",
-            [done(clean, Some(80)), done(clean, None)],
-            true,
-            "unscored, not counted: b",
-        ),
+        (", minScore: 4", [done(clean, Some(80)), done(clean, None)], true, "unscored, not counted: b"),
         (
             ", minScore: 4, requireAllPassed: false",
             [failed(None), done(clean, None)],
@@ -110,13 +75,8 @@ fn what_a_command_meets() {
     let gates = "qualityGates: [{name: g, afterTasks: [a], blocksTasks: [b], minScore: 4}, {name: h, afterTasks: [d], \
                  blocksTasks: [e]}]\n";
     let titles = ["a", "b", "c", "d", "e"];
-    let tasks: String = titles
-        .map(|title| format!("  - {{title: {title}, assignTo: w}}\n"))
-        .concat();
-    let options = RunOptions {
-        only: ["a", "b", "c"].map(str::to_owned).to_vec(),
-        ..options()
-    };
+    let tasks: String = titles.map(|title| format!("  - {{title: {title}, assignTo: w}}\n")).concat();
+    let options = RunOptions { only: ["a", "b", "c"].map(str::to_owned).to_vec(), ..options() };
     let state = Simulation::new(&(mission("", &tasks) + gates), options).state;
     let with = |changes: &[(usize, Status, Option<FailureMode>, Option<u8>)]| {
         let mut state = state.clone();
@@ -129,17 +89,10 @@ fn what_a_command_meets() {
         state
     };
     let cancel = |task| Command::CancelTask { task: TaskId(task) };
-    let over = |gate| Command::OverrideGate {
-        gate: GateId(gate),
-        reason: String::new(),
-    };
+    let over = |gate| Command::OverrideGate { gate: GateId(gate), reason: String::new() };
     let (done, failed) = (Status::Done, Status::Failed);
     let called_off = (2, failed, Some(FailureMode::Cancelled), None);
-    let all_done = [
-        (0, done, None, None),
-        (1, done, None, None),
-        (2, done, None, None),
-    ];
+    let all_done = [(0, done, None, None), (1, done, None, None), (2, done, None, None)];
     let one_called_off = [all_done[0], all_done[1], called_off];
     let ended = |points| with(&[(0, done, None, Some(points))]);
     let evaluated = |points| {
@@ -180,22 +133,11 @@ fn what_a_command_meets() {
     // An answer to a question that is not asked any more, and to one that never was.
     let mut asked = state.clone();
     asked.tasks[0].consent.asked = 2;
-    for (number, expected) in [
-        (0, Unknown),
-        (1, DecidedOtherwise),
-        (2, DecidedOtherwise),
-        (3, Unknown),
-    ] {
+    for (number, expected) in [(0, Unknown), (1, DecidedOtherwise), (2, DecidedOtherwise), (3, Unknown)] {
         let task = TaskId(0);
         let text = String::new();
-        assert_eq!(
-            evaluate_command(&asked, &Command::approve(task, number)),
-            expected
-        );
-        assert_eq!(
-            evaluate_command(&asked, &Command::Answer { task, number, text }),
-            expected
-        );
+        assert_eq!(evaluate_command(&asked, &Command::approve(task, number)), expected);
+        assert_eq!(evaluate_command(&asked, &Command::Answer { task, number, text }), expected);
     }
     // The same answer once more is nothing new, another one comes too late.
     let exchange = |number, answer: &str| Exchange {
@@ -214,11 +156,7 @@ fn what_a_command_meets() {
         (2, "blue", AlreadySo),
         (2, "red", DecidedOtherwise),
     ] {
-        let command = Command::Answer {
-            task: TaskId(0),
-            number,
-            text: text.to_owned(),
-        };
+        let command = Command::Answer { task: TaskId(0), number, text: text.to_owned() };
         assert_eq!(evaluate_command(&asked, &command), expected, "{number} {text}");
     }
     let hold = BarrierId(0);
@@ -229,24 +167,16 @@ fn a_gate_that_nobody_came_to_evaluate_is_evaluated_before_it_is_overridden() {
     let tasks = "  - {title: a, assignTo: w}\n  - {title: b, assignTo: w}\n";
     let gates = "qualityGates: [{name: g, afterTasks: [a], blocksTasks: [b], minScore: 4}]\n";
     let yaml = mission("", tasks) + gates;
-    let over = says(Command::OverrideGate {
-        gate: GateId(0),
-        reason: "risk".to_owned(),
-    });
+    let over = says(Command::OverrideGate { gate: GateId(0), reason: "risk".to_owned() });
     for (score, expected) in [(70, 2), (90, 0)] {
         let mut simulation = simulation(&yaml);
         simulation.run(|state, effect| match effect {
-            Effect::Ask {
-                purpose: Purpose::Score(_),
-                ..
-            } => Response::Score(score),
+            Effect::Ask { purpose: Purpose::Score(_), .. } => Response::Score(score),
             other => good(state, other),
         });
         // The runner died before it.
         let is_gate = |record: &Vec<Event>| {
-            record
-                .iter()
-                .any(|event| matches!(event, Event::Gate(_, GateEvent::Evaluated { .. })))
+            record.iter().any(|event| matches!(event, Event::Gate(_, GateEvent::Evaluated { .. })))
         };
         let cut = simulation.journal.iter().position(is_gate).unwrap();
         let dead = Simulation::recovered(simulation.state.plan.clone(), &simulation.journal[..cut]);

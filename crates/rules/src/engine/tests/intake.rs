@@ -24,10 +24,7 @@ fn task(value: &serde_json::Value) -> SubTask {
 }
 
 fn adds(request: &str, value: &serde_json::Value) -> Command {
-    Command::AddTask {
-        request: request.to_owned(),
-        task: Box::new(task(value)),
-    }
+    Command::AddTask { request: request.to_owned(), task: Box::new(task(value)) }
 }
 
 fn given(command: &Command) -> Fact {
@@ -42,31 +39,19 @@ fn given(command: &Command) -> Fact {
 fn a_run_that_has_ended_has_more_to_do() {
     let mut simulation = Simulation::new(MISSION, options());
     simulation.run(good);
-    let command = adds(
-        "req-1",
-        &json!({"title": "b", "assignTo": "x", "dependsOn": ["a"], "priority": 2}),
-    );
-    assert_eq!(
-        evaluate_command(&simulation.state, &command),
-        CommandResult::Applied
-    );
+    let command = adds("req-1", &json!({"title": "b", "assignTo": "x", "dependsOn": ["a"], "priority": 2}));
+    assert_eq!(evaluate_command(&simulation.state, &command), CommandResult::Applied);
     assert!(simulation.say(&given(&command)));
     let state = &simulation.state;
     let id = task_of_request(state, "req-1").unwrap();
     let from = state.plan.task(id).provenance.as_deref().unwrap();
-    assert_eq!(
-        (id, from.origin, from.request.as_deref()),
-        (TaskId(1), Origin::Request, Some("req-1"))
-    );
+    assert_eq!((id, from.origin, from.request.as_deref()), (TaskId(1), Origin::Request, Some("req-1")));
     assert!(state.is_unfinished());
     // It is added once, however often and under whatever name it is said.
     assert_eq!(evaluate_command(state, &command), CommandResult::AlreadySo);
     assert!(!simulation.say(&given(&command)));
     let other = adds("req-1", &json!({"title": "c", "assignTo": "x"}));
-    assert_eq!(
-        evaluate_command(&simulation.state, &other),
-        CommandResult::AlreadySo
-    );
+    assert_eq!(evaluate_command(&simulation.state, &other), CommandResult::AlreadySo);
     simulation.resume();
     simulation.run(good);
     assert_eq!(statuses(&simulation.state), [Status::Done; 2]);
@@ -84,10 +69,7 @@ fn a_run_at_work_starts_it_in_its_turn() {
     simulation.feed(&given(&adds("req-1", &json!({"title": "b", "assignTo": "x"}))));
     simulation.run(good);
     assert_eq!(statuses(&simulation.state), [Status::Done; 2]);
-    assert_eq!(
-        simulation.count(|event| matches!(event, Event::Run(RunEvent::CommandTaken { .. }))),
-        1
-    );
+    assert_eq!(simulation.count(|event| matches!(event, Event::Run(RunEvent::CommandTaken { .. }))), 1);
 }
 
 #[test]
@@ -98,17 +80,11 @@ fn what_the_run_cannot_have_is_said_in_words() {
         (json!({"title": "b"}), "names no agent"),
         (json!({"title": "b", "assignTo": "h"}), "a person"),
         (json!({"title": "b", "assignTo": "z"}), "no agent"),
-        (
-            json!({"title": "b", "assignTo": "w", "dependsOn": ["c"]}),
-            "no task 'c'",
-        ),
+        (json!({"title": "b", "assignTo": "w", "dependsOn": ["c"]}), "no task 'c'"),
     ] {
         let found = cannot_add(&simulation.state, &task(&value)).unwrap();
         assert!(found.contains(why), "{found}");
-        assert_eq!(
-            evaluate_command(&simulation.state, &adds("req-1", &value)),
-            CommandResult::Unknown
-        );
+        assert_eq!(evaluate_command(&simulation.state, &adds("req-1", &value)), CommandResult::Unknown);
     }
 }
 
@@ -151,9 +127,7 @@ fn what_it_depends_on_is_kept_once_and_in_order() {
 
 #[test]
 fn of_many_agents_eight_are_named() {
-    let agents: String = (0..12)
-        .map(|number| format!("  agent-{number}: {{run: [/bin/true]}}\n"))
-        .collect();
+    let agents: String = (0..12).map(|number| format!("  agent-{number}: {{run: [/bin/true]}}\n")).collect();
     let yaml = format!("name: m\nagents:\n{agents}tasks: [{{title: a, assignTo: agent-0}}]\n");
     let simulation = Simulation::new(&yaml, options());
     let why = cannot_add(&simulation.state, &task(&json!({"title": "b"}))).unwrap();

@@ -68,10 +68,7 @@ const FIXUP: TaskId = TaskId(3);
 /// Checks of the second task fail, and those of its fixup do not.
 fn mended(state: &State, effect: &Effect) -> Response {
     match effect {
-        Effect::Job {
-            turn: TurnId { task, .. },
-            job: Job::Check(_),
-        } => Response::Check(*task != BROKEN),
+        Effect::Job { turn: TurnId { task, .. }, job: Job::Check(_) } => Response::Check(*task != BROKEN),
         _ => good(state, effect),
     }
 }
@@ -80,10 +77,7 @@ fn mended(state: &State, effect: &Effect) -> Response {
 fn a_fixup_that_was_withdrawn_and_returns_counts_once() {
     let mut simulation = Simulation::new(MENDED, options());
     simulation.run(mended);
-    assert_eq!(
-        simulation.state.sums.counts.reworked, 1,
-        "one needed two attempts"
-    );
+    assert_eq!(simulation.state.sums.counts.reworked, 1, "one needed two attempts");
     goes_on(&mut simulation, &Fact::Redo(BASE), mended);
     let added = simulation.count(|event| matches!(event, Event::Run(RunEvent::TasksAdded(_))));
     assert_eq!((added, simulation.state.tasks.len()), (2, 4));
@@ -95,18 +89,14 @@ fn a_fixup_that_was_withdrawn_and_returns_counts_once() {
 fn a_fixup_begins_with_what_its_original_knows_and_may_have_done() {
     let mut simulation = Simulation::new(MENDED, options());
     simulation.run(mended);
-    let (state, added) = before(&simulation, MENDED, |event| {
-        matches!(event, Event::Run(RunEvent::TasksAdded(_)))
-    });
+    let (state, added) =
+        before(&simulation, MENDED, |event| matches!(event, Event::Run(RunEvent::TasksAdded(_))));
     for (acted, had_acted) in [(false, false), (false, true), (true, false), (true, true)] {
         let mut state = state.clone();
         // It was there before, and is again.
         apply(&mut state, &added);
         state.tasks[FIXUP.index()].consent.acted = had_acted;
-        apply(
-            &mut state,
-            &Event::Run(RunEvent::TasksWithdrawn { tasks: vec![FIXUP] }),
-        );
+        apply(&mut state, &Event::Run(RunEvent::TasksWithdrawn { tasks: vec![FIXUP] }));
         state.tasks[BROKEN.index()].consent.acted = acted;
         state.tasks[BROKEN.index()].remedies = Some(Box::new(without(AFTER)));
         apply(&mut state, &added);
@@ -117,11 +107,7 @@ fn a_fixup_begins_with_what_its_original_knows_and_may_have_done() {
 
 fn without(dependency: TaskId) -> DependencyRecovery {
     DependencyRecovery {
-        without: vec![WaivedDependency {
-            dependency,
-            way: Way::Absorb,
-            note: "go on".to_owned(),
-        }],
+        without: vec![WaivedDependency { dependency, way: Way::Absorb, note: "go on".to_owned() }],
         ..DependencyRecovery::default()
     }
 }
@@ -130,9 +116,8 @@ fn without(dependency: TaskId) -> DependencyRecovery {
 fn what_is_withdrawn_waits_for_no_decision() {
     let mut simulation = Simulation::new(MENDED, options());
     simulation.run(mended);
-    let (mut state, added) = before(&simulation, MENDED, |event| {
-        matches!(event, Event::Run(RunEvent::TasksAdded(_)))
-    });
+    let (mut state, added) =
+        before(&simulation, MENDED, |event| matches!(event, Event::Run(RunEvent::TasksAdded(_))));
     apply(&mut state, &added);
     for on in [BASE, AFTER] {
         state.queues.cascades_due.insert((FIXUP, on));
@@ -142,10 +127,7 @@ fn what_is_withdrawn_waits_for_no_decision() {
         state.is_not_ready(id);
         state.queues.watchers.watch(id, Prerequisite::Agreement, 0);
     }
-    apply(
-        &mut state,
-        &Event::Run(RunEvent::TasksWithdrawn { tasks: vec![FIXUP] }),
-    );
+    apply(&mut state, &Event::Run(RunEvent::TasksWithdrawn { tasks: vec![FIXUP] }));
     assert_eq!(state.queues.cascades_due, BTreeSet::from([(AFTER, BASE)]));
     assert_eq!(state.queues.watchers.watched(FIXUP), None);
 }
@@ -170,12 +152,8 @@ fn what_is_asked_for_behind_what_failed_is_decided_about() {
         chain: None,
         awaited_by: Vec::new(),
     };
-    let addition = Addition {
-        origin: Origin::Request,
-        source: None,
-        request: Some("r".into()),
-        tasks: vec![added],
-    };
+    let addition =
+        Addition { origin: Origin::Request, source: None, request: Some("r".into()), tasks: vec![added] };
     apply(&mut state, &Event::Run(RunEvent::TasksAdded(Box::new(addition))));
     assert_eq!(state.queues.cascades_due, BTreeSet::from([(FIXUP, BROKEN)]));
     is_up_to_date(&state);
@@ -200,13 +178,8 @@ fn fails_once() -> impl FnMut(&State, &Effect) -> Response {
         Effect::RunTurn { turn, .. } if turn.task == A && !std::mem::replace(&mut failed, true) => {
             Response::AgentFailed(FailureClass::Unknown)
         }
-        Effect::Ask { .. } => Response::Answer(Answer::Absorb {
-            prompt: "without it".to_owned(),
-        }),
-        Effect::Job {
-            turn: TurnId { task, .. },
-            job: Job::Check(_),
-        } => Response::Check(*task != C),
+        Effect::Ask { .. } => Response::Answer(Answer::Absorb { prompt: "without it".to_owned() }),
+        Effect::Job { turn: TurnId { task, .. }, job: Job::Check(_) } => Response::Check(*task != C),
         _ => good(state, effect),
     }
 }
@@ -217,10 +190,7 @@ fn what_was_done_since_holds_nobody_who_once_did_without_it() {
     let mut simulation = Simulation::new(&yaml, options());
     let mut script = fails_once();
     simulation.run(&mut script);
-    assert_eq!(
-        statuses(&simulation.state),
-        [Status::Failed, Status::Done, Status::Done]
-    );
+    assert_eq!(statuses(&simulation.state), [Status::Failed, Status::Done, Status::Done]);
     goes_on(&mut simulation, &Fact::RetryFailed, &mut script);
     assert_eq!(statuses(&simulation.state), [Status::Done; 3]);
     assert!(simulation.state.task(C).does_without(A), "it was done without it");
@@ -234,10 +204,7 @@ fn what_was_done_since_holds_nobody_who_once_did_without_it() {
 
 #[test]
 fn what_an_original_did_without_holds_no_fixup_that_is_done_again() {
-    let yaml = ABSORBED.replace(
-        "MORE",
-        ", onExhausted: fixup, expectations: [{type: test, command: x}]",
-    );
+    let yaml = ABSORBED.replace("MORE", ", onExhausted: fixup, expectations: [{type: test, command: x}]");
     let mut simulation = Simulation::new(&yaml, options());
     let mut script = fails_once();
     simulation.run(&mut script);
@@ -277,36 +244,22 @@ fn who_waits_again_for_what_is_tried_again() {
         is_tried_again(&mut state, C, A, from);
         let lacks = state.first_unmet(C) == Some(Prerequisite::Dependency(A));
         let does_without = state.task(C).does_without(A);
-        assert_eq!(
-            (does_without, lacks),
-            (still, !still),
-            "{did_without} {status:?} {from:?}"
-        );
+        assert_eq!((does_without, lacks), (still, !still), "{did_without} {status:?} {from:?}");
     }
 }
 
 #[test]
 fn what_was_due_or_asked_about_the_others_is_not_what_is_tried_again() {
     let yaml = ABSORBED.replace("MORE", "");
-    let failed = |dependency| FailedDependency {
-        dependency,
-        looked: false,
-        no_way: None,
-    };
-    let remedies = || DependencyRecovery {
-        failed: vec![failed(A), failed(B)],
-        ..DependencyRecovery::default()
-    };
+    let failed = |dependency| FailedDependency { dependency, looked: false, no_way: None };
+    let remedies =
+        || DependencyRecovery { failed: vec![failed(A), failed(B)], ..DependencyRecovery::default() };
     // Both had failed, and both were due. One is tried again: not all have ended any more.
     let mut state = begun(&yaml);
     state.tasks[C.index()].remedies = Some(Box::new(remedies()));
     state.queues.cascades_due = [(C, A), (C, B)].into();
     is_tried_again(&mut state, C, A, DependencyState::Failed);
-    assert!(
-        state.queues.cascades_due.is_empty(),
-        "{:?}",
-        state.queues.cascades_due
-    );
+    assert!(state.queues.cascades_due.is_empty(), "{:?}", state.queues.cascades_due);
     let left = state.task(C).remedies.as_deref().map(|left| left.failed.clone());
     assert_eq!(left, Some(vec![failed(B)]));
 
@@ -315,11 +268,7 @@ fn what_was_due_or_asked_about_the_others_is_not_what_is_tried_again() {
     let orchestrator = state.plan.find_agent("o").unwrap();
     for (number, dependency) in [(1, A), (2, B)] {
         let asked = Event::Ask(
-            AskId {
-                task: C,
-                number,
-                attempt_try: 1,
-            },
+            AskId { task: C, number, attempt_try: 1 },
             AskEvent::Requested {
                 purpose: Purpose::Resolve { dependency },
                 agent: orchestrator,
@@ -373,9 +322,7 @@ fn what_a_verdict_leaves_out_waits_for_no_decision() {
 fn graded(points: Vec<u8>) -> impl FnMut(&State, &Effect) -> Response {
     let mut points = points.into_iter();
     move |state, effect| match effect {
-        Effect::Job {
-            job: Job::Grade(_), ..
-        } => Response::Score(points.next().unwrap()),
+        Effect::Job { job: Job::Grade(_), .. } => Response::Score(points.next().unwrap()),
         _ => good(state, effect),
     }
 }
@@ -411,10 +358,7 @@ fn what_leaves_with_a_task_that_is_tried_again_in_vain_has_no_deadline_any_more(
     }
     let passes = |state: &State| state.timers.at(Timer::DeadlinePassed(Some(LATER)));
     let state = &simulation.state;
-    assert_eq!(
-        (state.task(PUBLISH).status(), state.task(VERIFY).status()),
-        (Status::Failed, Status::Done)
-    );
+    assert_eq!((state.task(PUBLISH).status(), state.task(VERIFY).status()), (Status::Failed, Status::Done));
     assert!(!state.task(LATER).not_taken && passes(state).is_some());
     assert!(simulation.say(&Fact::RetryFailed));
     let state = &simulation.state;

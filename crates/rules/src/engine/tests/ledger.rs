@@ -41,11 +41,7 @@ const C: u32 = 1;
 const U: u32 = 2;
 const E: u32 = 3;
 /// What a reviewer is asked.
-const SCORE: Purpose = Purpose::Score(SeatPlace {
-    attempt: 1,
-    round: 1,
-    seat: 0,
-});
+const SCORE: Purpose = Purpose::Score(SeatPlace { attempt: 1, round: 1, seat: 0 });
 
 /// A ledger and what became of it, event by event.
 struct Book {
@@ -58,11 +54,7 @@ impl Book {
     fn with(budget: Budget) -> Self {
         let mut plan = plan_of(MISSION, &options());
         Arc::make_mut(&mut plan).rules.budget = budget;
-        Self {
-            plan,
-            ledger: Ledger::default(),
-            text: String::new(),
-        }
+        Self { plan, ledger: Ledger::default(), text: String::new() }
     }
 
     /// Follows an event; what the ledger says then is this.
@@ -77,35 +69,17 @@ impl Book {
         let spent = self.ledger.spent();
         let known = |tokens: Option<u64>| tokens.map_or("?".to_owned(), |tokens| tokens.to_string());
         let cost = spent.cost.map_or("?".to_owned(), |cost| cost.to_string());
-        let Spent {
-            requests,
-            untold,
-            charged,
-            claimed,
-            ..
-        } = spent;
+        let Spent { requests, untold, charged, claimed, .. } = spent;
         let mut text = format!("{requests} requests, {untold} untold, ");
         let (read, written) = (known(spent.input_tokens), known(spent.output_tokens));
-        let _ = write!(
-            text,
-            "{read}+{written} tokens, {cost}, {charged} charged, {claimed} claimed"
-        );
-        let requests = self.ceilings(|n| Budget {
-            max_requests: Some(n.into()),
-            ..Budget::default()
-        });
-        let tokens = self.ceilings(|n| Budget {
-            max_tokens: Some(u64::from(n) * 20),
-            ..Budget::default()
-        });
+        let _ = write!(text, "{read}+{written} tokens, {cost}, {charged} charged, {claimed} claimed");
+        let requests = self.ceilings(|n| Budget { max_requests: Some(n.into()), ..Budget::default() });
+        let tokens = self.ceilings(|n| Budget { max_tokens: Some(u64::from(n) * 20), ..Budget::default() });
         let quarters = self.ceilings(|n| Budget {
             max_cost: Some(money(&(f64::from(n) * 0.25).to_string())),
             ..Budget::default()
         });
-        let _ = write!(
-            text,
-            "; requests {requests}; tokens {tokens}; quarters {quarters}"
-        );
+        let _ = write!(text, "; requests {requests}; tokens {tokens}; quarters {quarters}");
         let open = self.ledger.known().len();
         let held = self.ledger.held().next().map(|(call, _)| call.task.0);
         let (used, since) = self.ledger.time();
@@ -134,11 +108,7 @@ impl Book {
             let found = rooms.iter().position(|room| *room == wanted);
             found.map_or("-".to_owned(), |n| n.to_string())
         };
-        format!(
-            "{}/{}",
-            first(CallAdmission::Wait),
-            first(CallAdmission::Admitted)
-        )
+        format!("{}/{}", first(CallAdmission::Wait), first(CallAdmission::Admitted))
     }
 
     /// Follows an event and tells for whom there is room then, a letter an agent: Admitted, Waits, or the ceiling.
@@ -163,36 +133,20 @@ fn money(text: &str) -> Money {
 }
 
 fn turn_id(task: u32) -> TurnId {
-    TurnId {
-        task: TaskId(task),
-        attempt: 1,
-        turn: 1,
-    }
+    TurnId { task: TaskId(task), attempt: 1, turn: 1 }
 }
 
 fn seat_id(seat: u32) -> AskId {
-    AskId {
-        task: TaskId(0),
-        number: seat + 1,
-        attempt_try: 1,
-    }
+    AskId { task: TaskId(0), number: seat + 1, attempt_try: 1 }
 }
 
 /// Behind all reviewers.
 fn ask_id(number: u32) -> AskId {
-    AskId {
-        task: TaskId(0),
-        number: 100 + number,
-        attempt_try: 1,
-    }
+    AskId { task: TaskId(0), number: 100 + number, attempt_try: 1 }
 }
 
 fn used(input: Option<u64>, output: Option<u64>, cost: Option<&str>) -> Usage {
-    Usage {
-        input_tokens: input,
-        output_tokens: output,
-        cost: cost.map(money),
-    }
+    Usage { input_tokens: input, output_tokens: output, cost: cost.map(money) }
 }
 
 fn starts(task: u32) -> Event {
@@ -200,10 +154,7 @@ fn starts(task: u32) -> Event {
 }
 
 fn spawned(task: u32) -> Event {
-    Event::Turn(
-        turn_id(task),
-        TurnEvent::Progress(TurnUpdate::Spawned { process: None }),
-    )
+    Event::Turn(turn_id(task), TurnEvent::Progress(TurnUpdate::Spawned { process: None }))
 }
 
 fn request_failed(task: u32) -> Event {
@@ -223,10 +174,7 @@ fn finished(task: u32, failure: Option<FailureClass>, usage: Usage) -> Event {
     Event::Turn(
         turn_id(task),
         TurnEvent::Finished(Box::new(TurnEnd {
-            exit: Exit {
-                failure,
-                ..Exit::default()
-            },
+            exit: Exit { failure, ..Exit::default() },
             duration: Millis(1),
             usage,
             ..TurnEnd::default()
@@ -241,21 +189,13 @@ fn lost(task: u32) -> Event {
 fn seat(seat: u32, agent: u32) -> Event {
     Event::Ask(
         seat_id(seat),
-        AskEvent::Requested {
-            purpose: SCORE,
-            agent: AgentId(agent),
-            strict: None,
-            not_before: None,
-        },
+        AskEvent::Requested { purpose: SCORE, agent: AgentId(agent), strict: None, not_before: None },
     )
 }
 
 fn reply(usage: Usage) -> ReplyRef {
     ReplyRef {
-        reply: FileRef {
-            length: 1,
-            digest: Digest::of(b"r"),
-        },
+        reply: FileRef { length: 1, digest: Digest::of(b"r") },
         model: None,
         usage,
         judgement: None,
@@ -271,11 +211,7 @@ fn replied(seat: u32, usage: Usage) -> Event {
             purpose: SCORE,
             agent: AgentId(0),
             reply: reply(usage),
-            answer: Answer::Unreadable {
-                why: String::new(),
-                excerpt: String::new(),
-                grave: false,
-            },
+            answer: Answer::Unreadable { why: String::new(), excerpt: String::new(), grave: false },
         }),
     )
 }
@@ -338,20 +274,12 @@ fn ask_failed(number: u32, class: FailureClass) -> Event {
 }
 
 fn held(call: WorkId, agent: u32) -> Event {
-    Event::Budget(BudgetEvent::Held {
-        call,
-        agent: AgentId(agent),
-        released: false,
-    })
+    Event::Budget(BudgetEvent::Held { call, agent: AgentId(agent), released: false })
 }
 
 #[test]
 fn tokens_that_nobody_told_are_not_counted_and_what_is_beyond_a_ceiling_is() {
-    let mut book = Book::with(Budget {
-        max_tokens: Some(10),
-        max_requests: Some(1),
-        ..Budget::default()
-    });
+    let mut book = Book::with(Budget { max_tokens: Some(10), max_requests: Some(1), ..Budget::default() });
     let counted = |book: &Book| book.ledger.spent().counted_tokens();
     let beyond = |book: &Book| {
         let over = book.ledger.overshoot(&book.plan);
@@ -386,11 +314,7 @@ fn what_is_over_a_ceiling_is_told_to_the_last_token() {
             book.ledger.follow(&book.plan, &event);
         }
         let over = book.ledger.overshoot(&book.plan);
-        let Overshoot {
-            cost,
-            tokens,
-            requests,
-        } = over;
+        let Overshoot { cost, tokens, requests } = over;
         assert_eq!(requests, None);
         assert_eq!(over.is_none(), (cost, tokens) == (None, None));
         (cost, tokens)
@@ -402,11 +326,7 @@ fn what_is_over_a_ceiling_is_told_to_the_last_token() {
 
 /// A record of this many requests, answered and made in vain.
 fn made(requests: u32, unanswered: u32) -> Option<Box<ToolLedgerRef>> {
-    Some(Box::new(ToolLedgerRef {
-        requests,
-        unanswered,
-        ..ToolLedgerRef::default()
-    }))
+    Some(Box::new(ToolLedgerRef { requests, unanswered, ..ToolLedgerRef::default() }))
 }
 
 fn finished_with(task: u32, failure: Option<FailureClass>, made: Option<Box<ToolLedgerRef>>) -> Event {
@@ -420,10 +340,7 @@ fn finished_with(task: u32, failure: Option<FailureClass>, made: Option<Box<Tool
 #[test]
 fn every_request_of_a_conversation_counts_and_what_is_beyond_the_ceiling_is_told() {
     let over = |most: u64, event: Event| {
-        let mut book = Book::with(Budget {
-            max_requests: Some(most),
-            ..Budget::default()
-        });
+        let mut book = Book::with(Budget { max_requests: Some(most), ..Budget::default() });
         for event in [starts(M), spawned(M), event] {
             book.ledger.follow(&book.plan, &event);
         }
@@ -439,12 +356,7 @@ fn every_request_of_a_conversation_counts_and_what_is_beyond_the_ceiling_is_told
         let mut book = Book::with(Budget::default());
         let mut event = seat_failed(0, FailureClass::Unknown);
         if let Event::Ask(_, AskEvent::Failed { used, .. }) = &mut event {
-            *used = made.map(|tools| {
-                Box::new(Used {
-                    usage: Usage::default(),
-                    tools: *tools,
-                })
-            });
+            *used = made.map(|tools| Box::new(Used { usage: Usage::default(), tools: *tools }));
         }
         for event in [seat(0, M), event] {
             book.ledger.follow(&book.plan, &event);
@@ -459,10 +371,7 @@ fn every_request_of_a_conversation_counts_and_what_is_beyond_the_ceiling_is_told
 #[test]
 fn a_turn_that_was_answered_and_failed_without_telling_its_usage_is_not_free() {
     let untold = |made: Option<Box<ToolLedgerRef>>| {
-        let mut book = Book::with(Budget {
-            max_tokens: Some(1_000),
-            ..Budget::default()
-        });
+        let mut book = Book::with(Budget { max_tokens: Some(1_000), ..Budget::default() });
         let failed = finished_with(M, Some(FailureClass::ProviderTransient), made);
         for event in [starts(M), spawned(M), failed] {
             book.ledger.follow(&book.plan, &event);

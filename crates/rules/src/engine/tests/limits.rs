@@ -51,9 +51,7 @@ fn script(purpose: &'static str, mut limited: u32) -> impl FnMut(&State, &Effect
         Effect::Ask { .. } => Response::Answer(match purpose {
             "confirm" => Answer::IsQuestion(false),
             "answer" => Answer::Text("The second.".to_owned()),
-            "resolve" => Answer::Absorb {
-                prompt: "do without it".to_owned(),
-            },
+            "resolve" => Answer::Absorb { prompt: "do without it".to_owned() },
             _ => Answer::Approve,
         }),
         effect => good(state, effect),
@@ -157,10 +155,7 @@ fn perform_all(simulation: &mut Simulation, mut script: impl FnMut(&State, &Effe
 }
 
 fn approve(simulation: &mut Simulation, task: TaskId) {
-    simulation.feed(&says(Command::approve(
-        task,
-        simulation.state.task(task).consent.asked,
-    )));
+    simulation.feed(&says(Command::approve(task, simulation.state.task(task).consent.asked)));
     is_up_to_date(&simulation.state);
 }
 
@@ -193,10 +188,7 @@ tasks: [{title: a, assignTo: w, review: none, priority: 3}]
             };
             matches!(job, Job::Approver { number: 2, .. })
         };
-        assert_eq!(
-            simulation.todo.iter().filter(|effect| is_command(effect)).count(),
-            1
-        );
+        assert_eq!(simulation.todo.iter().filter(|effect| is_command(effect)).count(), 1);
         // What the agent says in the end changes nothing.
         simulation.run(good);
         assert_eq!(outcome(&simulation.state).class, OutcomeClass::Ok);
@@ -213,10 +205,7 @@ tasks:
   - {title: a, assignTo: w, review: none, requiresApproval: {approvers: [o]}}
   - {title: b, assignTo: w, review: none}
 ";
-    let one_at_a_time = RunOptions {
-        jobs: Some(1),
-        ..options()
-    };
+    let one_at_a_time = RunOptions { jobs: Some(1), ..options() };
     let mut simulation = Simulation::new(yaml, one_at_a_time);
     perform_all(&mut simulation, |state, effect| match effect {
         Effect::Ask { .. } => Some(LIMITED),
@@ -249,9 +238,7 @@ tasks:
             Effect::Ask { id, .. } if id.task == TaskId(1) => LIMITED,
             Effect::Ask { purpose, .. } => {
                 assert!(matches!(purpose, Purpose::Resolve { .. }));
-                Response::Answer(Answer::Retry {
-                    reason: String::new(),
-                })
+                Response::Answer(Answer::Retry { reason: String::new() })
             }
             effect => good(state, effect),
         })

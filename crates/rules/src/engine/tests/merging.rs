@@ -23,10 +23,7 @@ tasks: [{{title: t, assignTo: w, targetFiles: [a]{keys}}}]
 /// Its first tries to merge find work of others; judges say this.
 fn play(simulation: &mut Simulation, beside: u32, judges: &Response) {
     simulation.run(|state, effect| match effect {
-        Effect::Job {
-            job: Job::Merge(number),
-            ..
-        } if *number <= beside => Response::BesideOthers,
+        Effect::Job { job: Job::Merge(number), .. } if *number <= beside => Response::BesideOthers,
         Effect::Ask { .. } => judges.clone(),
         _ => good(state, effect),
     });
@@ -48,11 +45,7 @@ fn the_flag_of_merged_work_is_that_of_its_first_acceptance() {
         (", review: none".to_owned(), &high, Unreviewed),
         (format!("{panel}, onExhausted: accept"), &low, BelowThreshold),
         (format!("{panel}, onExhausted: degrade"), &low, Degraded),
-        (
-            ", expectations: [{type: test, command: x}]".to_owned(),
-            &high,
-            Clean,
-        ),
+        (", expectations: [{type: test, command: x}]".to_owned(), &high, Clean),
     ] {
         for beside in 0..4 {
             let mut simulation = isolated("", &keys);
@@ -114,10 +107,9 @@ fn a_check_of_merged_work_that_passes_only_on_a_rerun_leaves_it_relaxed_however_
 
 #[test]
 fn a_persons_yes_is_the_review_of_work_however_often_it_is_merged() {
-    for keys in [
-        ", onExhausted: refer",
-        ", onExhausted: refer, expectations: [{type: llm_review, criteria: c}]",
-    ] {
+    for keys in
+        [", onExhausted: refer", ", onExhausted: refer, expectations: [{type: llm_review, criteria: c}]"]
+    {
         for beside in 0..3 {
             let mut simulation = isolated("", keys);
             play(&mut simulation, 0, &Response::Score(20));
@@ -146,37 +138,18 @@ tasks:
   - {title: u, assignTo: w}
 ";
     let says_no = Command::reject(TASK, 1, "no".to_owned());
-    for (command, expected) in [
-        (Command::approve(TASK, 1), QualityFlag::Clean),
-        (says_no, QualityFlag::BelowThreshold),
-    ] {
-        let mut simulation = Simulation::new(
-            yaml,
-            RunOptions {
-                jobs: Some(1),
-                ..options()
-            },
-        );
+    for (command, expected) in
+        [(Command::approve(TASK, 1), QualityFlag::Clean), (says_no, QualityFlag::BelowThreshold)]
+    {
+        let mut simulation = Simulation::new(yaml, RunOptions { jobs: Some(1), ..options() });
         let of_u = |effect: &Effect| matches!(effect, Effect::RunTurn { turn, .. } if turn.task != TASK);
         while !simulation.todo.iter().any(of_u) {
             simulation.perform(0, &mut good);
         }
         assert_eq!(simulation.state.task(TASK).status(), Status::AwaitingApproval);
-        simulation.feed(&Fact::Operator(Box::new(OperatorInput {
-            id: None,
-            command,
-            by: "ada".to_owned(),
-        })));
+        simulation.feed(&Fact::Operator(Box::new(OperatorInput { id: None, command, by: "ada".to_owned() })));
         assert_eq!(simulation.state.sums.slots, 1, "{expected:?}");
-        let merges = |effect: &Effect| {
-            matches!(
-                effect,
-                Effect::Job {
-                    job: Job::Merge(_),
-                    ..
-                }
-            )
-        };
+        let merges = |effect: &Effect| matches!(effect, Effect::Job { job: Job::Merge(_), .. });
         assert!(!simulation.todo.iter().any(merges), "{expected:?}");
         simulation.run(good);
         let task = simulation.state.task(TASK);
@@ -188,10 +161,7 @@ tasks:
 fn a_conflict_takes_the_marks_of_the_attempt_that_it_sends_back() {
     let mut simulation = isolated("", "");
     simulation.run(|state, effect| match effect {
-        Effect::Job {
-            turn,
-            job: Job::Merge(_),
-        } if turn.attempt == 1 => Response::Conflict,
+        Effect::Job { turn, job: Job::Merge(_) } if turn.attempt == 1 => Response::Conflict,
         Effect::Ask { id, .. } if state.task(id.task).attempt.number == 1 => Response::Score(20),
         _ => good(state, effect),
     });
@@ -219,32 +189,16 @@ fn work_on_record_is_judged_again_without_its_worker_and_by_all_stages() {
             _ => good(state, effect),
         });
         let task = simulation.state.task(TASK);
-        (
-            task.flag(),
-            task.attempt.number,
-            task.attempt.has(Mark::Indeterminate),
-        )
+        (task.flag(), task.attempt.number, task.attempt.has(Mark::Indeterminate))
     };
     let none = |_: &Job| false;
-    assert_eq!(
-        again(&none, Response::Score(90)),
-        (Some(QualityFlag::Clean), 1, false)
-    );
+    assert_eq!(again(&none, Response::Score(90)), (Some(QualityFlag::Clean), 1, false));
     let below = (Some(QualityFlag::BelowThreshold), 1, false);
     assert_eq!(again(&none, Response::Score(20)), below);
-    assert_eq!(
-        again(&|job| matches!(job, Job::Check(_)), Response::Score(90)),
-        below
-    );
-    assert_eq!(
-        again(&|job| matches!(job, Job::Stage(..)), Response::Score(90)),
-        below
-    );
+    assert_eq!(again(&|job| matches!(job, Job::Check(_)), Response::Score(90)), below);
+    assert_eq!(again(&|job| matches!(job, Job::Stage(..)), Response::Score(90)), below);
     let unmet = (Some(QualityFlag::Unverified), 1, false);
-    assert_eq!(
-        again(&|job| matches!(job, Job::Finish(_)), Response::Score(90)),
-        unmet
-    );
+    assert_eq!(again(&|job| matches!(job, Job::Finish(_)), Response::Score(90)), unmet);
     let unknown = again(&none, Response::Unreachable(FailureClass::ProviderAuth));
     assert_eq!(unknown, (None, 1, true));
 }

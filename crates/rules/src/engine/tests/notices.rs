@@ -101,10 +101,7 @@ fn a_gate_tells_its_own_channels_and_the_default_ones_hear_of_failures_only() {
         told(&simulation)
     };
     let end = || ops(Topic::RunFinished);
-    assert_eq!(
-        run(", notifyChannels: [dev]", good),
-        [own("dev", Topic::GatePassed), end()]
-    );
+    assert_eq!(run(", notifyChannels: [dev]", good), [own("dev", Topic::GatePassed), end()]);
     assert_eq!(run("", good), [end()]);
     let failed = || ops(Topic::TaskFailed);
     let told = run(", requireAllPassed: true, notifyChannels: [dev]", first_fails);
@@ -120,10 +117,7 @@ fn one_failure_is_told_once_and_not_for_everything_that_hangs_on_it() {
     let mut simulation = Simulation::new(CHAIN, options());
     simulation.run(first_fails);
     assert_eq!(statuses(&simulation.state), [Status::Failed, Status::Failed]);
-    assert_eq!(
-        told(&simulation),
-        [ops(Topic::TaskFailed), ops(Topic::RunFinished)]
-    );
+    assert_eq!(told(&simulation), [ops(Topic::TaskFailed), ops(Topic::RunFinished)]);
 }
 
 #[test]
@@ -139,10 +133,7 @@ fn who_waits_for_a_person_is_told_of_when_it_begins_to_wait() {
     let mission = CHAIN.replace("{title: a, review: none}", "{title: a, review: required}");
     let mut simulation = Simulation::new(&mission, options());
     simulation.run(good);
-    assert_eq!(
-        told(&simulation),
-        [ops(Topic::ApprovalRequested), ops(Topic::RunFinished)]
-    );
+    assert_eq!(told(&simulation), [ops(Topic::ApprovalRequested), ops(Topic::RunFinished)]);
 }
 
 #[test]
@@ -152,16 +143,10 @@ fn work_that_is_accepted_below_the_bar_is_told_of() {
         tasks: [{title: a, assignTo: w}]\n";
     let mut simulation = Simulation::new(mission, options());
     simulation.run(|state, effect| match effect {
-        Effect::Ask {
-            purpose: Purpose::Score(_),
-            ..
-        } => Response::Score(30),
+        Effect::Ask { purpose: Purpose::Score(_), .. } => Response::Score(30),
         _ => good(state, effect),
     });
-    assert_eq!(
-        told(&simulation),
-        [ops(Topic::ForceAccepted), ops(Topic::RunFinished)]
-    );
+    assert_eq!(told(&simulation), [ops(Topic::ForceAccepted), ops(Topic::RunFinished)]);
 }
 
 #[test]
@@ -169,10 +154,7 @@ fn a_delivery_holds_the_end_and_a_kill_loses_none() {
     let mut simulation = Simulation::new(CHAIN, options());
     work(&mut simulation, first_fails);
     // One after the other: the end of the run waits behind the failed task.
-    assert_eq!(
-        told(&simulation),
-        [ops(Topic::TaskFailed), ops(Topic::RunFinished)]
-    );
+    assert_eq!(told(&simulation), [ops(Topic::TaskFailed), ops(Topic::RunFinished)]);
     assert_eq!(deliveries(&simulation.todo), [(1, 1)]);
     assert!(holds_the_end(&simulation.state));
     assert_eq!(simulation.state.phase, RunPhase::Running);
@@ -185,10 +167,7 @@ fn a_delivery_holds_the_end_and_a_kill_loses_none() {
     assert_eq!(told(&again), [ops(Topic::TaskFailed), end.clone(), end]);
     let sent = notices(&again).filter(|event| matches!(event, NoticeEvent::Tried { failure: None, .. }));
     assert_eq!(sent.count(), 3);
-    assert!(matches!(
-        again.journal.last().unwrap().last(),
-        Some(Event::Run(RunEvent::Finished { .. }))
-    ));
+    assert!(matches!(again.journal.last().unwrap().last(), Some(Event::Run(RunEvent::Finished { .. }))));
 }
 
 #[test]
@@ -224,27 +203,16 @@ fn a_later_try_that_works_is_enough() {
     });
     assert!(letters(&simulation).is_empty());
     assert!(simulation.journal.len() > pauses);
-    let sent = notices(&simulation).filter(|event| {
-        matches!(
-            event,
-            NoticeEvent::Tried {
-                number: 1,
-                failure: None,
-                ..
-            }
-        )
-    });
+    let sent = notices(&simulation)
+        .filter(|event| matches!(event, NoticeEvent::Tried { number: 1, failure: None, .. }));
     assert_eq!(sent.count(), 1);
 }
 
 #[test]
 fn a_pause_that_a_receiver_asks_for_is_kept_within_bounds() {
-    for (asked, pause) in [
-        (None, 1_000),
-        (Some(3_000), 3_000),
-        (Some(500_000), 10_000),
-        (Some(900_000), 10_000),
-    ] {
+    for (asked, pause) in
+        [(None, 1_000), (Some(3_000), 3_000), (Some(500_000), 10_000), (Some(900_000), 10_000)]
+    {
         let mut simulation = Simulation::new(CHAIN, options());
         work(&mut simulation, good);
         let failure = Undelivered {
@@ -255,19 +223,8 @@ fn a_pause_that_a_receiver_asks_for_is_kept_within_bounds() {
             jitter: 0,
         };
         let at = simulation.state.notices.open(1).unwrap().notice.at;
-        simulation.feed(&Fact::Delivered {
-            number: 1,
-            tried: 1,
-            result: Err(failure),
-        });
-        let not_before = simulation
-            .state
-            .notices
-            .open(1)
-            .unwrap()
-            .tries
-            .not_before
-            .unwrap();
+        simulation.feed(&Fact::Delivered { number: 1, tried: 1, result: Err(failure) });
+        let not_before = simulation.state.notices.open(1).unwrap().tries.not_before.unwrap();
         let waited = not_before.since(at).0;
         assert!((pause..pause + 100).contains(&waited), "{asked:?}: {waited}");
     }
@@ -279,14 +236,7 @@ fn results_that_come_late_or_twice_mean_nothing() {
     work(&mut simulation, good);
     for (number, tried) in [(1, 2), (1, 0), (2, 1), (9, 1)] {
         let result = Ok(());
-        assert!(
-            !simulation.say(&Fact::Delivered {
-                number,
-                tried,
-                result
-            }),
-            "{number} {tried}"
-        );
+        assert!(!simulation.say(&Fact::Delivered { number, tried, result }), "{number} {tried}");
     }
     let ids = vec!["n1".to_owned(), "n9".to_owned()];
     assert!(!simulation.say(&Fact::Filed(ids)));
@@ -304,9 +254,7 @@ fn a_channel_that_failed_is_left_alone_for_a_minute() {
         simulation.perform(at, &mut refused(FailureClass::Timeout));
     }
     assert_eq!(letters(&simulation).len(), 1);
-    work(&mut simulation, |_, _| {
-        Response::AgentFailed(FailureClass::ProviderAuth)
-    });
+    work(&mut simulation, |_, _| Response::AgentFailed(FailureClass::ProviderAuth));
     // What the channel is to be told now is a dead letter at once: nothing waits for a receiver that is down.
     assert_eq!(told(&simulation).len(), 3);
     assert_eq!(letters(&simulation).len(), 3);
@@ -324,10 +272,7 @@ fn nobody_waits_for_a_channel_for_ever() {
     assert_eq!(letters(&simulation)[0].class, FailureClass::Timeout);
     // With the end of the session it is for whoever ends it to file them; the journal keeps them until they are.
     assert_eq!(simulation.state.notices.letters().len(), 1);
-    assert!(matches!(
-        simulation.journal.last().unwrap().last(),
-        Some(Event::Run(RunEvent::Finished { .. }))
-    ));
+    assert!(matches!(simulation.journal.last().unwrap().last(), Some(Event::Run(RunEvent::Finished { .. }))));
 }
 
 #[test]
@@ -359,27 +304,17 @@ fn a_time_limit_is_told_of_before_the_end() {
 #[test]
 fn an_answer_while_the_end_is_announced_lets_the_run_go_on_and_its_end_is_told_again() {
     let mission = CHAIN.replace("{title: a, review: none}", "{title: a, review: required}");
-    let options = RunOptions {
-        wait_approvals: Some(Millis::from_secs(60)),
-        ..options()
-    };
+    let options = RunOptions { wait_approvals: Some(Millis::from_secs(60)), ..options() };
     let mut simulation = Simulation::new(&mission, options);
     work(&mut simulation, good);
-    assert_eq!(
-        told(&simulation),
-        [ops(Topic::ApprovalRequested)],
-        "it waits for the answer"
-    );
+    assert_eq!(told(&simulation), [ops(Topic::ApprovalRequested)], "it waits for the answer");
     assert!(simulation.time_passes());
     assert_eq!(told(&simulation).len(), 2);
     simulation.feed(&says(Command::approve(TaskId(0), 1)));
     simulation.run(good);
     assert_eq!(statuses(&simulation.state), [Status::Done, Status::Done]);
     let end = ops(Topic::RunFinished);
-    assert_eq!(
-        told(&simulation),
-        [ops(Topic::ApprovalRequested), end.clone(), end]
-    );
+    assert_eq!(told(&simulation), [ops(Topic::ApprovalRequested), end.clone(), end]);
 }
 
 #[test]
@@ -391,10 +326,7 @@ tasks: [{title: a, assignTo: w, expectations: [{type: llm_review, criteria: c, r
     let mut simulation = Simulation::new(mission, options());
     let mut asked = 0;
     simulation.run(|state, effect| match effect {
-        Effect::Ask {
-            purpose: Purpose::Score(_),
-            ..
-        } => {
+        Effect::Ask { purpose: Purpose::Score(_), .. } => {
             asked += 1;
             Response::Unreachable(FailureClass::ProviderTransient)
         }
@@ -420,10 +352,7 @@ tasks: [{title: a, assignTo: w, expectations: [{type: llm_review, criteria: c, r
     let mut simulation = Simulation::new(mission, options());
     let mut asked = 0;
     simulation.run(|state, effect| match effect {
-        Effect::Ask {
-            purpose: Purpose::Score(_),
-            ..
-        } if asked < 3 => {
+        Effect::Ask { purpose: Purpose::Score(_), .. } if asked < 3 => {
             asked += 1;
             Response::Unreachable(FailureClass::RateLimited)
         }
@@ -457,17 +386,11 @@ fn pending_effects_are_those_that_were_not_done() {
     let mut simulation = Simulation::new(CHAIN, options());
     work(&mut simulation, first_fails);
     while simulation.state.notices.open(2).is_some() {
-        let at = simulation
-            .todo
-            .iter()
-            .position(|effect| matches!(effect, Effect::Deliver { .. }))
-            .unwrap();
+        let at = simulation.todo.iter().position(|effect| matches!(effect, Effect::Deliver { .. })).unwrap();
         simulation.perform(at, &mut refused(FailureClass::Timeout));
     }
     let pending = pending_effects(&simulation.state);
-    let files = |letter: &str| Effect::File {
-        letter: letter.to_owned(),
-    };
+    let files = |letter: &str| Effect::File { letter: letter.to_owned() };
     assert_eq!(pending, [files("n1"), files("n2")]);
 }
 
@@ -494,10 +417,7 @@ fn every_default_channel_hears_of_the_end_once() {
     let both = CHAIN.replace("[ops]", "[ops, dev]");
     let mut simulation = Simulation::new(&both, options());
     simulation.run(good);
-    assert_eq!(
-        told(&simulation),
-        [ops(Topic::RunFinished), own("dev", Topic::RunFinished)]
-    );
+    assert_eq!(told(&simulation), [ops(Topic::RunFinished), own("dev", Topic::RunFinished)]);
 }
 
 #[test]
@@ -508,18 +428,11 @@ fn a_channel_is_left_alone_for_a_minute_or_until_it_works_again() {
         while simulation.running().is_empty() {
             simulation.perform(0, &mut good);
         }
-        let notice = Box::new(crate::engine::Notice::new(
-            Topic::TaskFailed,
-            crate::domain::Timestamp(1),
-        ));
+        let notice = Box::new(crate::engine::Notice::new(Topic::TaskFailed, crate::domain::Timestamp(1)));
         let channel: Box<str> = "ops".into();
         let until = crate::domain::Timestamp(1_000);
         let mut events = vec![
-            NoticeEvent::Requested {
-                number: 1,
-                channel: channel.clone(),
-                notice: notice.clone(),
-            },
+            NoticeEvent::Requested { number: 1, channel: channel.clone(), notice: notice.clone() },
             NoticeEvent::Tried {
                 number: 1,
                 channel: channel.clone(),
@@ -532,16 +445,8 @@ fn a_channel_is_left_alone_for_a_minute_or_until_it_works_again() {
             },
         ];
         if works_again {
-            events.push(NoticeEvent::Requested {
-                number: 2,
-                channel: channel.clone(),
-                notice,
-            });
-            events.push(NoticeEvent::Tried {
-                number: 2,
-                channel,
-                failure: None,
-            });
+            events.push(NoticeEvent::Requested { number: 2, channel: channel.clone(), notice });
+            events.push(NoticeEvent::Tried { number: 2, channel, failure: None });
         }
         for event in events {
             crate::engine::apply(&mut simulation.state, &Event::Notice(Box::new(event)));
@@ -560,10 +465,7 @@ fn a_channel_is_left_alone_for_a_minute_or_until_it_works_again() {
             |event: &&Event| matches!(event, Event::Notice(event) if matches!(**event, NoticeEvent::Died(_)));
         events.iter().any(|event| died(&event))
     };
-    assert_eq!(
-        [given_up(999, false), given_up(1_000, false), given_up(999, true)],
-        [true, false, false]
-    );
+    assert_eq!([given_up(999, false), given_up(1_000, false), given_up(999, true)], [true, false, false]);
 }
 
 #[test]
@@ -574,10 +476,7 @@ channels: {ops: {type: file, path: f}}
 settings: {defaultChannels: [ops]}
 tasks: [{title: a, assignTo: w, expectations: [{type: llm_review, criteria: c, reviewers: [p]}]}]
 ";
-    let patient = RunOptions {
-        wait_approvals: Some(Millis::from_secs(60)),
-        ..options()
-    };
+    let patient = RunOptions { wait_approvals: Some(Millis::from_secs(60)), ..options() };
     // A person is waited for: what they are told is on its way, and holds nothing up.
     let mut simulation = Simulation::new(parked, patient);
     work(&mut simulation, good);

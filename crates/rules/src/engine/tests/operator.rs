@@ -31,11 +31,7 @@ fn run(tasks: &str, script: impl FnMut(&State, &Effect) -> Response) -> Simulati
 }
 
 pub fn says(command: Command) -> Fact {
-    Fact::Operator(Box::new(OperatorInput {
-        id: None,
-        command,
-        by: "ada".to_owned(),
-    }))
+    Fact::Operator(Box::new(OperatorInput { id: None, command, by: "ada".to_owned() }))
 }
 
 fn turns_of(simulation: &Simulation, task: u32) -> Vec<u32> {
@@ -55,31 +51,13 @@ fn consistent(state: &State) {
     let count = |wanted: &dyn Fn(&super::super::TaskState) -> bool| {
         u32::try_from(state.tasks.iter().filter(|task| wanted(task)).count()).unwrap()
     };
-    assert_eq!(
-        state.sums.counts.done,
-        count(&|task| task.status() == Status::Done)
-    );
+    assert_eq!(state.sums.counts.done, count(&|task| task.status() == Status::Done));
     let failed = |task: &super::super::TaskState| task.status() == Status::Failed;
-    assert_eq!(
-        state.sums.counts.failed,
-        count(&|task| failed(task) && !task.is_superseded())
-    );
-    assert_eq!(
-        state.sums.counts.superseded,
-        count(&|task| failed(task) && task.is_superseded())
-    );
-    assert_eq!(
-        state.sums.counts.awaiting,
-        count(&|task| task.status() == Status::AwaitingApproval)
-    );
-    assert_eq!(
-        state.sums.counts.clean,
-        count(&|task| task.flag() == Some(QualityFlag::Clean))
-    );
-    assert_eq!(
-        state.sums.counts.indeterminate,
-        count(&|task| task.attempt.has(Mark::Indeterminate))
-    );
+    assert_eq!(state.sums.counts.failed, count(&|task| failed(task) && !task.is_superseded()));
+    assert_eq!(state.sums.counts.superseded, count(&|task| failed(task) && task.is_superseded()));
+    assert_eq!(state.sums.counts.awaiting, count(&|task| task.status() == Status::AwaitingApproval));
+    assert_eq!(state.sums.counts.clean, count(&|task| task.flag() == Some(QualityFlag::Clean)));
+    assert_eq!(state.sums.counts.indeterminate, count(&|task| task.attempt.has(Mark::Indeterminate)));
     assert_eq!(state.sums.slots, count(&|task| task.holds_slot()));
     assert_eq!(state.sums.turns_running, count(&|task| task.work.turn.is_some()));
 }
@@ -89,10 +67,7 @@ fn agent_fails(_: &State, effect: &Effect) -> Response {
         Effect::RunTurn { turn, .. } if turn.task == TaskId(0) => {
             Response::AgentFailed(FailureClass::Unknown)
         }
-        Effect::Ask {
-            purpose: Purpose::Score(_),
-            ..
-        } => Response::Score(90),
+        Effect::Ask { purpose: Purpose::Score(_), .. } => Response::Score(90),
         _ => Response::Finished,
     }
 }
@@ -105,19 +80,13 @@ fn failed_work_is_tried_again_with_full_allowances_and_its_dependents_with_it() 
     assert!(simulation.say(&Fact::RetryFailed));
     consistent(&simulation.state);
     let task = &simulation.state.tasks[0];
-    assert_eq!(
-        (task.attempt.number, task.course.tries, task.attempt.kind),
-        (2, 1, AttemptKind::Execute)
-    );
+    assert_eq!((task.attempt.number, task.course.tries, task.attempt.kind), (2, 1, AttemptKind::Execute));
     assert_eq!(task.feedback.len(), 1, "old feedback is carried");
     simulation.resume();
     simulation.run(good);
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::Ok);
     assert_eq!(turns_of(&simulation, 0), [1, 2]);
-    assert_eq!(
-        (turns_of(&simulation, 1), turns_of(&simulation, 3)),
-        (vec![1], vec![1])
-    );
+    assert_eq!((turns_of(&simulation, 1), turns_of(&simulation, 3)), (vec![1], vec![1]));
 }
 
 #[test]
@@ -127,21 +96,12 @@ fn a_redone_task_takes_along_what_was_built_on_it() {
     consistent(&simulation.state);
     let (pending, done) = (Status::Pending, Status::Done);
     assert_eq!(statuses(&simulation.state), [done, pending, pending, done]);
-    assert_eq!(
-        simulation.state.tasks[1].attempt.points, None,
-        "the old score is withdrawn"
-    );
-    assert!(
-        !simulation.say(&Fact::Redo(TaskId(1))),
-        "only done work can be redone"
-    );
+    assert_eq!(simulation.state.tasks[1].attempt.points, None, "the old score is withdrawn");
+    assert!(!simulation.say(&Fact::Redo(TaskId(1))), "only done work can be redone");
     simulation.resume();
     simulation.run(good);
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::Ok);
-    assert_eq!(
-        (turns_of(&simulation, 0), turns_of(&simulation, 1)),
-        (vec![1], vec![1, 2])
-    );
+    assert_eq!((turns_of(&simulation, 0), turns_of(&simulation, 1)), (vec![1], vec![1, 2]));
 }
 
 const GATED: &str = "tasks:\n  - {title: a, assignTo: w, maxAttempts: 1}\n  - {title: b, assignTo: w}\nqualityGates:\n  \
@@ -149,10 +109,7 @@ const GATED: &str = "tasks:\n  - {title: a, assignTo: w, maxAttempts: 1}\n  - {t
 
 fn scores(points: u8) -> impl FnMut(&State, &Effect) -> Response {
     move |state, effect| match effect {
-        Effect::Ask {
-            purpose: Purpose::Score(_),
-            ..
-        } => Response::Score(points),
+        Effect::Ask { purpose: Purpose::Score(_), .. } => Response::Score(points),
         other => good(state, other),
     }
 }
@@ -179,12 +136,7 @@ fn a_gate_over_redone_work_is_evaluated_again() {
 #[test]
 fn an_override_is_withdrawn_with_the_work_it_was_about() {
     let mut simulation = run(GATED, scores(70));
-    let over = || {
-        says(Command::OverrideGate {
-            gate: GateId(0),
-            reason: "risk".to_owned(),
-        })
-    };
+    let over = || says(Command::OverrideGate { gate: GateId(0), reason: "risk".to_owned() });
     assert!(simulation.say(&over()));
     assert!(!simulation.say(&over()), "once is enough");
     assert!(simulation.say(&Fact::Redo(TaskId(0))));
@@ -200,10 +152,7 @@ const PARKED: &str = "tasks:\n  - {title: a, assignTo: w, expectations: [{type: 
 
 fn no_judge(state: &State, effect: &Effect) -> Response {
     match effect {
-        Effect::Ask {
-            purpose: Purpose::Score(_),
-            ..
-        } => Response::Unreachable(FailureClass::ProviderAuth),
+        Effect::Ask { purpose: Purpose::Score(_), .. } => Response::Unreachable(FailureClass::ProviderAuth),
         other => good(state, other),
     }
 }
@@ -219,28 +168,13 @@ fn reject(number: u32) -> Command {
 #[test]
 fn work_is_accepted_on_a_persons_word() {
     let mut simulation = run(PARKED, no_judge);
-    assert_eq!(
-        evaluate_command(&simulation.state, &approve(2)),
-        CommandResult::Unknown
-    );
+    assert_eq!(evaluate_command(&simulation.state, &approve(2)), CommandResult::Unknown);
     assert!(simulation.say(&says(approve(1))));
     consistent(&simulation.state);
     assert_eq!(simulation.state.tasks[0].flag(), Some(QualityFlag::Clean));
-    assert_eq!(
-        simulation.state.tasks[0].consent.answers,
-        [ApprovalDecision {
-            number: 1,
-            approved: true
-        }]
-    );
-    assert_eq!(
-        evaluate_command(&simulation.state, &approve(1)),
-        CommandResult::AlreadySo
-    );
-    assert_eq!(
-        evaluate_command(&simulation.state, &reject(1)),
-        CommandResult::DecidedOtherwise
-    );
+    assert_eq!(simulation.state.tasks[0].consent.answers, [ApprovalDecision { number: 1, approved: true }]);
+    assert_eq!(evaluate_command(&simulation.state, &approve(1)), CommandResult::AlreadySo);
+    assert_eq!(evaluate_command(&simulation.state, &reject(1)), CommandResult::DecidedOtherwise);
     let by_ada = |event: &Event| matches!(event, Event::Task(_, TaskEvent::StageVerdict(report)) if report.by.as_deref() == Some("ada"));
     assert!(simulation.journal.iter().flatten().any(by_ada));
     simulation.resume();
@@ -262,10 +196,7 @@ fn rejected_work_goes_back_with_the_reason_until_its_attempts_are_used_up() {
     // Three retries with two fixes each, as for any other verdict.
     assert_eq!(number, 12);
     let feedback = simulation.state.tasks[0].feedback.last().unwrap();
-    assert_eq!(
-        (feedback.cause, &*feedback.findings[0].description),
-        (Some(Cause::Rejected), "wrong")
-    );
+    assert_eq!((feedback.cause, &*feedback.findings[0].description), (Some(Cause::Rejected), "wrong"));
     assert_eq!(simulation.state.tasks[0].mode(), Some(FailureMode::Quality));
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::TaskFailed);
 }
@@ -277,16 +208,7 @@ fn people_who_are_named_as_reviewers_are_asked_and_nobody_else() {
     let mut simulation = run(NAMED, good);
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::Awaiting);
     let asked = |event: &Event| {
-        matches!(
-            event,
-            Event::Ask(
-                _,
-                AskEvent::Requested {
-                    purpose: Purpose::Score(_),
-                    ..
-                }
-            )
-        )
+        matches!(event, Event::Ask(_, AskEvent::Requested { purpose: Purpose::Score(_), .. }))
     };
     assert!(!simulation.journal.iter().flatten().any(asked));
     simulation.resume();
@@ -303,16 +225,7 @@ fn seats_asked(simulation: &Simulation) -> usize {
     let events = simulation.journal.iter().flatten();
     events
         .filter(|event| {
-            matches!(
-                event,
-                Event::Ask(
-                    _,
-                    AskEvent::Requested {
-                        purpose: Purpose::Score(_),
-                        ..
-                    }
-                )
-            )
+            matches!(event, Event::Ask(_, AskEvent::Requested { purpose: Purpose::Score(_), .. }))
         })
         .count()
 }
@@ -334,20 +247,14 @@ fn people_have_the_last_word_about_what_a_panel_lets_pass() {
         _ => None,
     };
     let message = simulation.journal.iter().flatten().find_map(said);
-    assert_eq!(
-        message.as_deref(),
-        Some("j and k gave 90, bar 60; to be accepted by p or q")
-    );
+    assert_eq!(message.as_deref(), Some("j and k gave 90, bar 60; to be accepted by p or q"));
     // It still waits in the next session, and no judge is asked again.
     simulation.resume();
     simulation.run(good);
     seen(&simulation);
     assert!(simulation.say(&says(approve(1))));
     let task = &simulation.state.tasks[0];
-    assert_eq!(
-        (task.status(), task.flag()),
-        (Status::Done, Some(QualityFlag::Clean))
-    );
+    assert_eq!((task.status(), task.flag()), (Status::Done, Some(QualityFlag::Clean)));
     assert_eq!(task.attempt.points, Some(crate::domain::Points::whole(90)));
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::Ok);
     consistent(&simulation.state);
@@ -356,10 +263,7 @@ fn people_have_the_last_word_about_what_a_panel_lets_pass() {
 #[test]
 fn people_are_not_asked_about_what_a_panel_sends_back() {
     let poor = |_: &State, effect: &Effect| match effect {
-        Effect::Ask {
-            purpose: Purpose::Score(_),
-            ..
-        } => Response::Score(40),
+        Effect::Ask { purpose: Purpose::Score(_), .. } => Response::Score(40),
         _ => Response::Finished,
     };
     let simulation = run(MIXED, poor);
@@ -406,12 +310,7 @@ fn a_queued_command_is_taken_once() {
     assert!(simulation.say(&queued));
     assert!(!simulation.say(&queued));
     let taken = simulation.journal.iter().flatten();
-    assert_eq!(
-        taken
-            .filter(|event| matches!(event, Event::Run(RunEvent::CommandTaken { .. })))
-            .count(),
-        1
-    );
+    assert_eq!(taken.filter(|event| matches!(event, Event::Run(RunEvent::CommandTaken { .. }))).count(), 1);
 }
 
 #[test]
@@ -426,10 +325,7 @@ fn a_cancelled_task_ends_what_runs_for_it() {
     consistent(&simulation.state);
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::TaskFailed);
     let cancel = Command::CancelTask { task: TaskId(0) };
-    assert_eq!(
-        evaluate_command(&simulation.state, &cancel),
-        CommandResult::AlreadySo
-    );
+    assert_eq!(evaluate_command(&simulation.state, &cancel), CommandResult::AlreadySo);
 }
 
 #[test]
@@ -449,24 +345,16 @@ fn a_paused_session_finishes_what_it_started_and_waits_for_a_person() {
 fn what_a_panel_found_stays_with_the_work_that_a_person_accepts() {
     let mut reached = false;
     let mut simulation = run(MIXED, move |state, effect| match effect {
-        Effect::Ask {
-            purpose: Purpose::Score(_),
-            ..
-        } if std::mem::replace(&mut reached, true) => Response::Unreachable(FailureClass::ProviderAuth),
+        Effect::Ask { purpose: Purpose::Score(_), .. } if std::mem::replace(&mut reached, true) => {
+            Response::Unreachable(FailureClass::ProviderAuth)
+        }
         other => good(state, other),
     });
     assert!(simulation.say(&says(approve(1))));
-    let accepted = simulation
-        .journal
-        .iter()
-        .flatten()
-        .rev()
-        .find_map(|event| match event {
-            Event::Task(_, TaskEvent::StageVerdict(report)) => {
-                Some((report.by.clone(), report.findings.clone()))
-            }
-            _ => None,
-        });
+    let accepted = simulation.journal.iter().flatten().rev().find_map(|event| match event {
+        Event::Task(_, TaskEvent::StageVerdict(report)) => Some((report.by.clone(), report.findings.clone())),
+        _ => None,
+    });
     let (by, findings) = accepted.unwrap();
     assert_eq!(by.as_deref(), Some("ada"));
     assert_eq!(findings.len(), 1, "{findings:?}");
@@ -475,21 +363,12 @@ fn what_a_panel_found_stays_with_the_work_that_a_person_accepts() {
 
 #[test]
 fn a_gate_that_was_let_pass_is_open_and_one_that_the_mission_lost_decides_nothing() {
-    let over = || Command::OverrideGate {
-        gate: GateId(0),
-        reason: "risk".to_owned(),
-    };
+    let over = || Command::OverrideGate { gate: GateId(0), reason: "risk".to_owned() };
     let mut simulation = run(GATED, scores(70));
-    assert_eq!(
-        evaluate_command(&simulation.state, &over()),
-        CommandResult::Applied
-    );
+    assert_eq!(evaluate_command(&simulation.state, &over()), CommandResult::Applied);
     let mut let_pass = run(GATED, scores(70));
     assert!(let_pass.say(&says(over())));
-    assert_eq!(
-        evaluate_command(&let_pass.state, &over()),
-        CommandResult::AlreadySo
-    );
+    assert_eq!(evaluate_command(&let_pass.state, &over()), CommandResult::AlreadySo);
     let without = mission(&GATED[..GATED.find("qualityGates").unwrap()]);
     assert!(simulation.say(&Fact::ChangeMission {
         number: 2,
@@ -497,10 +376,7 @@ fn a_gate_that_was_let_pass_is_open_and_one_that_the_mission_lost_decides_nothin
         to: crate::domain::Digest::of(b"new"),
         mission: Some(plan_of(&without, &options())),
     }));
-    assert_eq!(
-        evaluate_command(&simulation.state, &over()),
-        CommandResult::TooEarly
-    );
+    assert_eq!(evaluate_command(&simulation.state, &over()), CommandResult::TooEarly);
 }
 
 /// A mission of one task, and as many others that need it.
@@ -529,11 +405,9 @@ fn said_to_the_end<'s>(simulation: &'s mut Simulation, fact: &Fact) -> &'s [Vec<
 
 #[test]
 fn a_run_of_many_tasks_is_cancelled_in_several_records_and_the_command_is_taken_with_the_last() {
-    for (tasks, records, is_queued) in [
-        (MOST_AT_ONCE, 1, true),
-        (MOST_AT_ONCE + 1, 2, false),
-        (2 * MOST_AT_ONCE + 1, 3, true),
-    ] {
+    for (tasks, records, is_queued) in
+        [(MOST_AT_ONCE, 1, true), (MOST_AT_ONCE + 1, 2, false), (2 * MOST_AT_ONCE + 1, 3, true)]
+    {
         let id = is_queued.then(|| "x".to_owned());
         let mut simulation = Simulation::new(&fan(tasks - 1), options());
         let command = Fact::Operator(Box::new(OperatorInput {
@@ -544,13 +418,7 @@ fn a_run_of_many_tasks_is_cancelled_in_several_records_and_the_command_is_taken_
         let decided = said_to_the_end(&mut simulation, &command);
         let taken = |events: &Vec<Event>| {
             let is_taken = |event: &Event| {
-                matches!(
-                    event,
-                    Event::Run(RunEvent::CommandTaken {
-                        result: CommandResult::Applied,
-                        ..
-                    })
-                )
+                matches!(event, Event::Run(RunEvent::CommandTaken { result: CommandResult::Applied, .. }))
             };
             events.iter().any(is_taken)
         };
@@ -591,10 +459,7 @@ fn anything(random: &mut Random, state: &State) -> Fact {
         0 | 1 => says(Command::approve(task, number)),
         2 | 3 => says(Command::reject(task, number, "no")),
         4 => says(Command::CancelTask { task }),
-        5 => says(Command::OverrideGate {
-            gate: GateId(0),
-            reason: "risk".to_owned(),
-        }),
+        5 => says(Command::OverrideGate { gate: GateId(0), reason: "risk".to_owned() }),
         6 if random.chance(20) => says(Command::CancelRun),
         _ => says(Command::Pause),
     }

@@ -12,21 +12,13 @@ fn rows() -> Vec<(&'static str, Vec<WorkKind>)> {
     let mut by_name = asked(&[
         Purpose::Confirm,
         Purpose::Answer,
-        Purpose::Resolve {
-            dependency: TaskId(0),
-        },
-        Purpose::Approve {
-            number: 1,
-            approver: 0,
-        },
+        Purpose::Resolve { dependency: TaskId(0) },
+        Purpose::Approve { number: 1, approver: 0 },
     ]);
     by_name.push(WorkKind::Triage);
     vec![
         ("turn", vec![WorkKind::Turn]),
-        (
-            "score (panel, evaluation)",
-            asked(&[Purpose::Score(SeatPlace::default())]),
-        ),
+        ("score (panel, evaluation)", asked(&[Purpose::Score(SeatPlace::default())])),
         (
             "grade, decompose, stage by agent, red team, vision",
             asked(&[
@@ -38,10 +30,7 @@ fn rows() -> Vec<(&'static str, Vec<WorkKind>)> {
             ]),
         ),
         ("confirm, answer, resolve, approve, triage", by_name),
-        (
-            "command (check, finish, probe, stage, approver)",
-            vec![WorkKind::Command],
-        ),
+        ("command (check, finish, probe, stage, approver)", vec![WorkKind::Command]),
         ("look at files", vec![WorkKind::Scan]),
         ("notification", vec![WorkKind::Deliver]),
     ]
@@ -49,11 +38,7 @@ fn rows() -> Vec<(&'static str, Vec<WorkKind>)> {
 
 /// The cells behind the first one, as the page words them for this kind of work.
 fn cells(job: WorkKind, policy: Policy) -> Vec<String> {
-    let Policy {
-        request_retries,
-        start_retries,
-        ..
-    } = policy;
+    let Policy { request_retries, start_retries, .. } = policy;
     let retries = match job {
         WorkKind::Turn => {
             format!("0 ({start_retries} before it existed; {request_retries} for one request to a model)")
@@ -76,20 +61,16 @@ fn cells(job: WorkKind, policy: Policy) -> Vec<String> {
     };
     let fallback = if policy.fallback { "yes" } else { "no" };
     let reprompts = policy.reprompts.to_string();
-    [&retries, &reprompts, fallback, after, letter]
-        .map(str::to_owned)
-        .to_vec()
+    [&retries, &reprompts, fallback, after, letter].map(str::to_owned).to_vec()
 }
 
 #[test]
 fn the_table_is_the_one_that_is_printed() {
-    let (_, behind) = SEMANTICS
-        .split_once("| asked for | request retries |")
-        .expect("the page has the table");
+    let (_, behind) =
+        SEMANTICS.split_once("| asked for | request retries |").expect("the page has the table");
     let table = behind.lines().skip(2).take_while(|line| line.starts_with('|'));
-    let printed: Vec<Vec<&str>> = table
-        .map(|line| line.trim_matches('|').split('|').map(str::trim).collect())
-        .collect();
+    let printed: Vec<Vec<&str>> =
+        table.map(|line| line.trim_matches('|').split('|').map(str::trim).collect()).collect();
     let names: Vec<&str> = printed.iter().map(|row| row[0]).collect();
     let known: Vec<&str> = rows().into_iter().map(|(name, _)| name).collect();
     assert_eq!(names, known);

@@ -26,14 +26,8 @@ tasks:
 /// Whoever cuts says this, and whoever grades is content.
 fn cut(said: Response) -> impl FnMut(&State, &Effect) -> Response {
     move |state, effect| match effect {
-        Effect::Ask {
-            purpose: Purpose::Decompose { .. },
-            ..
-        } => said.clone(),
-        Effect::Ask {
-            purpose: Purpose::Grade { .. },
-            ..
-        } => Response::Answer(grades(100)),
+        Effect::Ask { purpose: Purpose::Decompose { .. }, .. } => said.clone(),
+        Effect::Ask { purpose: Purpose::Grade { .. }, .. } => Response::Answer(grades(100)),
         _ => good(state, effect),
     }
 }
@@ -67,10 +61,7 @@ fn without_the_second() -> Response {
 fn they_are_cut_once_and_hold_for_every_attempt() {
     let mut graded = 0;
     let simulation = run(MISSION, |state, effect| match effect {
-        Effect::Ask {
-            purpose: Purpose::Grade { .. },
-            ..
-        } => {
+        Effect::Ask { purpose: Purpose::Grade { .. }, .. } => {
             assert_eq!(state.task(T).course.probes.len(), 3, "the judge is told them");
             graded += 1;
             Response::Answer(grades(if graded == 1 { 0 } else { 100 }))
@@ -78,21 +69,14 @@ fn they_are_cut_once_and_hold_for_every_attempt() {
         _ => cut(whole())(state, effect),
     });
     assert_eq!(asked(&simulation), [("decompose", 2), ("grade", 1), ("grade", 1)]);
-    assert_eq!(
-        simulation.count(|event| matches!(event, Event::Task(_, TaskEvent::Probed { .. }))),
-        1
-    );
+    assert_eq!(simulation.count(|event| matches!(event, Event::Task(_, TaskEvent::Probed { .. }))), 1);
     let handed_over = simulation
         .count(|event| matches!(event, Event::Ask(_, AskEvent::HandedOver { agent, .. }) if agent.0 == 1));
     assert_eq!(handed_over, 2, "each grading is handed over, and nothing else");
     let task = simulation.state.task(T);
     assert_eq!((task.course.tries, task.flag()), (2, Some(QualityFlag::Clean)));
     let most = worst_case(&simulation.state, T);
-    assert_eq!(
-        most.judge_calls,
-        Some(3),
-        "one cut, and one grading in each of two attempts"
-    );
+    assert_eq!(most.judge_calls, Some(3), "one cut, and one grading in each of two attempts");
 }
 
 #[test]
@@ -109,11 +93,7 @@ fn a_criterion_without_a_probe_is_asked_about_again_and_is_never_a_verdict() {
         assert_eq!(asked(&simulation), vec![("decompose", 2); times], "{said:?}");
         let task = simulation.state.task(T);
         let cause = task.hold().and_then(|waiting| waiting.cause);
-        assert_eq!(
-            (task.course.tries, cause),
-            (1, Some(Cause::GateError)),
-            "{said:?}"
-        );
+        assert_eq!((task.course.tries, cause), (1, Some(Cause::GateError)), "{said:?}");
         assert_eq!(outcome(&simulation.state).class, OutcomeClass::Indeterminate);
         // A later session asks again, without another attempt.
         simulation.resume();
@@ -130,10 +110,7 @@ fn what_was_asked_about_again_and_is_whole_then_counts() {
         said += u32::from(matches!(effect, Effect::Ask { .. }));
         cut(if said == 1 { without_the_second() } else { whole() })(state, effect)
     });
-    assert_eq!(
-        asked(&simulation),
-        [("decompose", 2), ("decompose", 2), ("grade", 1)]
-    );
+    assert_eq!(asked(&simulation), [("decompose", 2), ("decompose", 2), ("grade", 1)]);
     assert_eq!(simulation.state.task(T).flag(), Some(QualityFlag::Clean));
 }
 
@@ -148,10 +125,7 @@ fn another_cuts_where_one_cannot_be_reached_but_never_the_author() {
         })
     };
     let stood_in = with("[w, q]");
-    assert_eq!(
-        asked(&stood_in),
-        [("decompose", 2), ("decompose", 3), ("grade", 1)]
-    );
+    assert_eq!(asked(&stood_in), [("decompose", 2), ("decompose", 3), ("grade", 1)]);
     assert_eq!(outcome(&stood_in.state).class, OutcomeClass::Ok);
     let nobody = with("w");
     assert_eq!(asked(&nobody), [("decompose", 2)]);
@@ -180,10 +154,7 @@ fn whoever_depends_on_the_author_by_the_missions_rule_cuts_nothing() {
 
 #[test]
 fn without_reviews_nobody_is_asked_to_cut() {
-    let off = crate::plan::RunOptions {
-        no_eval: true,
-        ..options()
-    };
+    let off = crate::plan::RunOptions { no_eval: true, ..options() };
     let mut simulation = Simulation::new(MISSION, off.clone());
     simulation.run(good);
     assert_eq!(asked(&simulation), []);
@@ -197,10 +168,7 @@ fn without_reviews_nobody_is_asked_to_cut() {
     resumed.state.options = off;
     resumed.resume();
     resumed.run(cut(whole()));
-    assert_eq!(
-        resumed.count(|event| matches!(event, Event::Task(_, TaskEvent::Probed { .. }))),
-        0
-    );
+    assert_eq!(resumed.count(|event| matches!(event, Event::Task(_, TaskEvent::Probed { .. }))), 0);
     assert_eq!(resumed.state.task(T).flag(), Some(QualityFlag::Unreviewed));
 }
 
@@ -217,10 +185,7 @@ fn a_call_that_has_no_room_in_the_budget_ends_the_session_and_is_made_in_a_later
         simulation.resume();
         simulation.run(cut(whole()));
         assert_eq!(outcome(&simulation.state).class, OutcomeClass::Ok, "{most}");
-        assert_eq!(
-            simulation.count(|event| matches!(event, Event::Task(_, TaskEvent::Probed { .. }))),
-            1
-        );
+        assert_eq!(simulation.count(|event| matches!(event, Event::Task(_, TaskEvent::Probed { .. }))), 1);
     }
 }
 
@@ -231,28 +196,15 @@ fn a_task_that_begins_anew_has_its_criteria_cut_anew() {
     simulation.feed(&Fact::Redo(T));
     simulation.resume();
     simulation.run(cut(whole()));
-    assert_eq!(
-        asked(&simulation),
-        [("decompose", 2), ("grade", 1), ("decompose", 2), ("grade", 1)]
-    );
+    assert_eq!(asked(&simulation), [("decompose", 2), ("grade", 1), ("decompose", 2), ("grade", 1)]);
 }
 
 #[test]
 fn what_is_handed_over_to_nobody_who_is_asked_is_no_event() {
     let simulation = run(MISSION, cut(whole()));
     let late = Fact::HandedOver {
-        id: crate::domain::AskId {
-            task: T,
-            number: 2,
-            attempt_try: 1,
-        },
-        file: FileRef {
-            length: 1,
-            digest: Digest::of(b"x"),
-        },
+        id: crate::domain::AskId { task: T, number: 2, attempt_try: 1 },
+        file: FileRef { length: 1, digest: Digest::of(b"x") },
     };
-    assert_eq!(
-        crate::engine::decide(&simulation.state, &late, crate::domain::Timestamp(1)),
-        []
-    );
+    assert_eq!(crate::engine::decide(&simulation.state, &late, crate::domain::Timestamp(1)), []);
 }

@@ -27,11 +27,7 @@ pub(super) fn random_run(seed: u64) -> (String, RunOptions, Simulation) {
     let yaml = any_mission(&mut random);
     let options = random_options(&mut random, &yaml);
     let mut simulation = Simulation::new(&yaml, options.clone());
-    let stop_after = if random.chance(25) {
-        random.below(30)
-    } else {
-        usize::MAX
-    };
+    let stop_after = if random.chance(25) { random.below(30) } else { usize::MAX };
     let mut steps = 0;
     while !simulation.todo.is_empty() || simulation.time_passes() {
         if steps == stop_after {
@@ -61,10 +57,7 @@ pub(super) fn really_ok(state: &State, options: &RunOptions) -> bool {
         };
         (task.status() == Status::Failed && mended())
             || task.status() == Status::Done
-                && matches!(
-                    flag,
-                    Some(QualityFlag::Clean | QualityFlag::Relaxed | QualityFlag::Unreviewed)
-                )
+                && matches!(flag, Some(QualityFlag::Clean | QualityFlag::Relaxed | QualityFlag::Unreviewed))
                 && !(options.strict
                     && (flag == Some(QualityFlag::Unreviewed)
                         || task.attempt.has(Mark::Faulted)
@@ -73,10 +66,7 @@ pub(super) fn really_ok(state: &State, options: &RunOptions) -> bool {
     });
     let mut gates = state.plan.gates.iter().zip(&state.gates);
     let gates_ok = gates.all(|(plan, gate)| gate.is_open() == (plan.part == Part::Selected));
-    let is_delivered = state
-        .delivery
-        .as_ref()
-        .is_none_or(|delivery| delivery.why.is_none());
+    let is_delivered = state.delivery.as_ref().is_none_or(|delivery| delivery.why.is_none());
     tasks_ok
         && gates_ok
         && is_delivered
@@ -98,11 +88,7 @@ fn in_a_few_lives_everything_is_kept_up_to_date() {
         for id in plan.task_ids() {
             let task = state.task(id);
             let (redo, retry) = (Fact::Redo(id), Fact::RetryFailed);
-            let input = if task.status() == Status::Done {
-                redo
-            } else {
-                retry
-            };
+            let input = if task.status() == Status::Done { redo } else { retry };
             for event in decide(&state, &input, Timestamp(9)) {
                 apply(&mut state, &event);
             }
@@ -126,12 +112,7 @@ fn within_its_worst_case(seed: u64) -> Result<(), TestCaseError> {
             }
             Event::Ask(
                 id,
-                AskEvent::Failed {
-                    purpose,
-                    class: FailureClass::UsageWindow,
-                    until: Some(_),
-                    ..
-                },
+                AskEvent::Failed { purpose, class: FailureClass::UsageWindow, until: Some(_), .. },
             ) if id.task == wanted && purpose.is_judging() => -1,
             _ => 0,
         });
@@ -168,13 +149,7 @@ pub(super) fn has_ended_well_or_says_so(
 ) -> Result<(), TestCaseError> {
     prop_assert_eq!(state.phase, RunPhase::Finished, "{}\n{:?}", yaml, statuses(state));
     let class = outcome(state).class;
-    prop_assert_eq!(
-        class == OutcomeClass::Ok,
-        really_ok(state, options),
-        "{:?}\n{}",
-        class,
-        yaml
-    );
+    prop_assert_eq!(class == OutcomeClass::Ok, really_ok(state, options), "{:?}\n{}", class, yaml);
     prop_assert_ne!(class, OutcomeClass::Internal, "{}\n{:?}", yaml, statuses(state));
     Ok(())
 }
@@ -191,20 +166,10 @@ fn ends_well_or_says_so(seed: u64) -> Result<(), TestCaseError> {
         .filter(|e| matches!(e, Event::Run(RunEvent::Finished { .. })))
         .count();
     prop_assert_eq!(finished, 1);
-    for id in state
-        .plan
-        .every_task_id()
-        .filter(|id| state.plan.task(*id).part != Part::Selected)
-    {
+    for id in state.plan.every_task_id().filter(|id| state.plan.task(*id).part != Part::Selected) {
         let task = state.task(id);
         let begun = task.attempt.number > 0 && state.plan.task(id).part == Part::NotSelected;
-        prop_assert_eq!(
-            (task.status(), begun),
-            (Status::Pending, false),
-            "{:?} was left out\n{}",
-            id,
-            yaml
-        );
+        prop_assert_eq!((task.status(), begun), (Status::Pending, false), "{:?} was left out\n{}", id, yaml);
     }
     Ok(())
 }

@@ -62,10 +62,7 @@ fn nothing_can_be_said_to_a_run_that_has_not_begun() {
     for input in [
         Fact::resume(options()),
         says(Command::CancelRun),
-        Fact::TimerDue {
-            at: NOW,
-            timer: Timer::WaitOver,
-        },
+        Fact::TimerDue { at: NOW, timer: Timer::WaitOver },
         Fact::ChangeMission {
             number: 2,
             from: Digest::of(b""),
@@ -79,10 +76,7 @@ fn nothing_can_be_said_to_a_run_that_has_not_begun() {
     }
     let mut begun = state.clone();
     begun.timers.set(Timer::WaitOver, NOW);
-    let due = Fact::TimerDue {
-        at: NOW,
-        timer: Timer::WaitOver,
-    };
+    let due = Fact::TimerDue { at: NOW, timer: Timer::WaitOver };
     assert!(decide(&begun, &due, NOW).is_empty());
     assert!(!decide(&state, &started, NOW).is_empty());
     let state = simulation(&yaml).state;
@@ -93,10 +87,7 @@ fn nothing_can_be_said_to_a_run_that_has_not_begun() {
 fn a_request_is_made_again_so_often_and_after_so_long() {
     /// A task with a turn in flight, of which so many requests were refused, or starts.
     fn running(more: &str, (starts, requests): (u32, u32)) -> Simulation {
-        let yaml = mission(
-            "",
-            &format!("  - {{title: a, assignTo: w, review: none{more}}}\n"),
-        );
+        let yaml = mission("", &format!("  - {{title: a, assignTo: w, review: none{more}}}\n"));
         let mut simulation = simulation(&yaml);
         until(&mut simulation, is_turn);
         let tries = simulation.state.tasks[0].work.turn.as_mut().unwrap();
@@ -119,10 +110,7 @@ fn a_request_is_made_again_so_often_and_after_so_long() {
         match decide(&state, &input, NOW).as_slice() {
             [Event::Turn(_, TurnEvent::RequestFailed { not_before, .. })] => Some(not_before.0 - NOW.0),
             events => {
-                assert!(
-                    matches!(events[0], Event::Turn(_, TurnEvent::Finished(_))),
-                    "{events:?}"
-                );
+                assert!(matches!(events[0], Event::Turn(_, TurnEvent::Finished(_))), "{events:?}");
                 None
             }
         }
@@ -147,23 +135,11 @@ fn a_request_is_made_again_so_often_and_after_so_long() {
         ("", 0, unknown, false, None, 0, works, None),
         // Nothing makes an agent with side effects act twice.
         (", sideEffects: true", 0, limited, false, None, 0, works, None),
-        (
-            ", sideEffects: true",
-            0,
-            limited,
-            true,
-            None,
-            0,
-            works,
-            Some(1_000),
-        ),
+        (", sideEffects: true", 0, limited, true, None, 0, works, Some(1_000)),
         (", sideEffects: true", 1, limited, true, None, 0, works, None),
     ] {
         let found = pause(more, refused, class, before, retry_after, jitter, phase);
-        assert_eq!(
-            found, expected,
-            "{more} {refused} {class:?} {before} {retry_after:?} {jitter} {phase:?}"
-        );
+        assert_eq!(found, expected, "{more} {refused} {class:?} {before} {retry_after:?} {jitter} {phase:?}");
     }
 }
 
@@ -189,11 +165,7 @@ fn what_a_task_may_take_at_most() {
         // Three seats; each may be reprompted once and refused three times, in each of three rounds.
         (rounds, panel, (Some(12), Some(36), Some(12 * 3 * 5 * 3))),
         ("", "", (Some(2), Some(2), Some(10))),
-        (
-            "",
-            ", expectations: [{type: test, command: x}]",
-            (Some(12), Some(0), Some(0)),
-        ),
+        ("", ", expectations: [{type: test, command: x}]", (Some(12), Some(0), Some(0))),
         (
             "",
             ", review: none, acceptance: [c], verification: {grader: heuristic}",
@@ -201,17 +173,9 @@ fn what_a_task_may_take_at_most() {
         ),
         // What nothing can send back comes back only when its agent fails, and is then never fixed.
         ("", free, (Some(4), Some(0), Some(0))),
-        (
-            "",
-            ", review: none, targetFiles: [f]",
-            (Some(12), Some(0), Some(0)),
-        ),
+        ("", ", review: none, targetFiles: [f]", (Some(12), Some(0), Some(0))),
         // A rubric's grader is asked anew after three refusals, and so it is for a reply that fits; beside the evaluation.
-        (
-            "",
-            ", verification: {rubric: default-task}",
-            (Some(2), Some(4), Some(2 * (5 + 4 * 2))),
-        ),
+        ("", ", verification: {rubric: default-task}", (Some(2), Some(4), Some(2 * (5 + 4 * 2)))),
         (
             rounds,
             ", review: none, verification: {rubric: default-task}",
@@ -238,12 +202,7 @@ fn two_attempts_are_the_same_if_all_that_was_seen_of_them_is() {
     };
     let judging = |files: Vec<FileFact>, passed| Judging {
         files,
-        checks: vec![Some(CheckResult {
-            passed,
-            message: String::new(),
-            duration: Millis(1),
-            reruns: 0,
-        })],
+        checks: vec![Some(CheckResult { passed, message: String::new(), duration: Millis(1), reruns: 0 })],
         ..Judging::default()
     };
     let report = |stage, cause, points: u8| StageReport {
@@ -260,41 +219,23 @@ fn two_attempts_are_the_same_if_all_that_was_seen_of_them_is() {
         ..usual()
     };
     let graded = |points| StageReport {
-        grades: vec![CriterionGrade {
-            points: Some(Points::whole(points)),
-            evidence: String::new(),
-        }],
+        grades: vec![CriterionGrade { points: Some(Points::whole(points)), evidence: String::new() }],
         ..usual()
     };
     let files = || vec![file("a", Some(1), Some("a")), file("b", None, None)];
     let seen = [
         signature(&usual(), Some(&judging(files(), false))),
         signature(&usual(), Some(&judging(files(), true))),
-        signature(
-            &report(Stage::Checks, Cause::Score, 40),
-            Some(&judging(files(), false)),
-        ),
-        signature(
-            &report(Stage::Judge, Cause::Unparsed, 40),
-            Some(&judging(files(), false)),
-        ),
-        signature(
-            &report(Stage::Judge, Cause::Score, 41),
-            Some(&judging(files(), false)),
-        ),
+        signature(&report(Stage::Checks, Cause::Score, 40), Some(&judging(files(), false))),
+        signature(&report(Stage::Judge, Cause::Unparsed, 40), Some(&judging(files(), false))),
+        signature(&report(Stage::Judge, Cause::Score, 41), Some(&judging(files(), false))),
         signature(&scored("x", 40), Some(&judging(files(), false))),
         signature(&scored("x", 41), Some(&judging(files(), false))),
         signature(&scored("y", 40), Some(&judging(files(), false))),
         signature(&graded(40), Some(&judging(files(), false))),
         signature(&graded(41), Some(&judging(files(), false))),
-        signature(
-            &usual(),
-            Some(&judging(vec![file("a", Some(1), Some("b"))], false)),
-        ),
-        signature(
-            &usual(),
-            Some(&judging(vec![file("a", Some(1), Some("a"))], false)),
-        ),
+        signature(&usual(), Some(&judging(vec![file("a", Some(1), Some("b"))], false))),
+        signature(&usual(), Some(&judging(vec![file("a", Some(1), Some("a"))], false))),
         // What is missing is known.
         signature(&usual(), Some(&judging(vec![file("a", None, None)], false))),
         signature(&usual(), Some(&judging(vec![file("b", None, None)], false))),
@@ -304,10 +245,7 @@ fn two_attempts_are_the_same_if_all_that_was_seen_of_them_is() {
     }
     assert_eq!(signature(&usual(), Some(&judging(files(), false))), seen[0]);
     // Where there is no file, or one of them is not known, nobody can say that nothing has changed.
-    for files in [
-        vec![],
-        vec![file("a", Some(1), Some("a")), file("b", Some(1), None)],
-    ] {
+    for files in [vec![], vec![file("a", Some(1), Some("a")), file("b", Some(1), None)]] {
         assert_eq!(signature(&usual(), Some(&judging(files, false))), None);
     }
     assert_eq!(signature(&usual(), None), None);
@@ -338,28 +276,17 @@ fn a_task_that_must_be_alone_waits_until_it_is_and_holds_the_others() {
 #[test]
 fn an_agent_that_is_told_nothing_starts_at_once() {
     let silent = |keys: &str| {
-        let yaml = mission(
-            "",
-            &format!("  - {{title: a, assignTo: w, review: none{keys}}}\n"),
-        );
+        let yaml = mission("", &format!("  - {{title: a, assignTo: w, review: none{keys}}}\n"));
         yaml.replace("w: {run: [/bin/true]}", "w: {run: [/bin/true], input: none}")
     };
     let first = |yaml: &str| simulation(yaml).todo.front().cloned();
     assert!(simulation(&silent("")).todo.iter().any(is_turn));
-    assert!(matches!(
-        first(&silent(", protect: [x]")),
-        Some(Effect::NoteFiles { .. })
-    ));
+    assert!(matches!(first(&silent(", protect: [x]")), Some(Effect::NoteFiles { .. })));
     let mut approved = simulation(&silent(", requiresApproval: true"));
     approved.state.phase = RunPhase::Running;
     let task = TaskId(0);
     let events = decide(&approved.state, &says(Command::approve(task, 1)), NOW);
-    assert!(
-        events
-            .iter()
-            .any(|event| matches!(event, Event::Turn(_, TurnEvent::Started(_)))),
-        "{events:?}"
-    );
+    assert!(events.iter().any(|event| matches!(event, Event::Turn(_, TurnEvent::Started(_)))), "{events:?}");
 }
 
 #[test]
@@ -367,31 +294,15 @@ fn what_does_not_fit_the_moment_means_nothing() {
     let none = |state: &State, input: &Fact| {
         assert!(decide(state, input, NOW).is_empty(), "{input:?}");
     };
-    let turn = |attempt, turn| TurnId {
-        task: TaskId(0),
-        attempt,
-        turn,
-    };
-    let ready = |turn| {
-        Fact::PromptReady(Prompt {
-            turn,
-            digest: None,
-            cues: 0,
-        })
-    };
+    let turn = |attempt, turn| TurnId { task: TaskId(0), attempt, turn };
+    let ready = |turn| Fact::PromptReady(Prompt { turn, digest: None, cues: 0 });
     let noted = |turn| Fact::FilesNoted {
         turn,
         starts: 0,
         shared: false,
-        result: Ok(FileRef {
-            length: 1,
-            digest: Digest::of(b"x"),
-        }),
+        result: Ok(FileRef { length: 1, digest: Digest::of(b"x") }),
     };
-    let yaml = mission(
-        "",
-        "  - {title: a, assignTo: w, expectations: [{type: test, command: x}]}\n",
-    );
+    let yaml = mission("", "  - {title: a, assignTo: w, expectations: [{type: test, command: x}]}\n");
     let mut plain = simulation(&yaml);
     for input in [ready(turn(1, 2)), ready(turn(2, 1)), noted(turn(1, 2))] {
         none(&plain.state, &input);
@@ -403,15 +314,7 @@ fn what_does_not_fit_the_moment_means_nothing() {
     for input in [ready(turn(1, 1)), ready(turn(1, 2))] {
         none(&plain.state, &input);
     }
-    until(&mut plain, |effect| {
-        matches!(
-            effect,
-            Effect::Job {
-                job: Job::Check(_),
-                ..
-            }
-        )
-    });
+    until(&mut plain, |effect| matches!(effect, Effect::Job { job: Job::Check(_), .. }));
     none(&plain.state, &ready(turn(1, 2)));
     let checked = |attempt, check| Fact::JobEnded {
         turn: turn(attempt, 1),
@@ -437,69 +340,32 @@ fn what_does_not_fit_the_moment_means_nothing() {
     let criteria = ", acceptance: [c], verification: {grader: heuristic}, expectations: [{type: llm_review, criteria: c}]";
     let yaml = mission("", &format!("  - {{title: a, assignTo: w{criteria}}}\n"));
     let mut judged = simulation(&yaml);
-    let seat = until(&mut judged, |effect| {
-        matches!(
-            effect,
-            Effect::Ask {
-                purpose: Purpose::Score(_),
-                ..
-            }
-        )
-    });
-    let Effect::Ask {
-        id: seat,
-        purpose,
-        agent,
-        ..
-    } = seat
-    else {
-        unreachable!()
-    };
+    let seat = until(&mut judged, |effect| matches!(effect, Effect::Ask { purpose: Purpose::Score(_), .. }));
+    let Effect::Ask { id: seat, purpose, agent, .. } = seat else { unreachable!() };
     let reply = |id: AskId| {
         Fact::AskReplied(AskReply {
             id,
             purpose,
             agent,
             reply: crate::engine::ReplyRef {
-                reply: FileRef {
-                    length: 1,
-                    digest: Digest::of(b"x"),
-                },
+                reply: FileRef { length: 1, digest: Digest::of(b"x") },
                 model: None,
                 usage: Usage::default(),
                 tools: None,
                 judgement: None,
             },
-            answer: Answer::Unreadable {
-                why: String::new(),
-                excerpt: String::new(),
-                grave: false,
-            },
+            answer: Answer::Unreadable { why: String::new(), excerpt: String::new(), grave: false },
         })
     };
     assert!(!decide(&judged.state, &reply(seat), NOW).is_empty());
-    none(
-        &judged.state,
-        &reply(AskId {
-            attempt_try: 2,
-            ..seat
-        }),
-    );
+    none(&judged.state, &reply(AskId { attempt_try: 2, ..seat }));
     let graded = |attempt, round| Fact::JobEnded {
         turn: turn(attempt, 1),
         job: Job::Grade(round),
         end: JobEnd::Graded(Err("no".to_owned())),
     };
     none(&judged.state, &graded(1, 1));
-    until(&mut judged, |effect| {
-        matches!(
-            effect,
-            Effect::Job {
-                job: Job::Grade(_),
-                ..
-            }
-        )
-    });
+    until(&mut judged, |effect| matches!(effect, Effect::Job { job: Job::Grade(_), .. }));
     for input in [graded(2, 1), graded(1, 2), reply(seat)] {
         none(&judged.state, &input);
     }
@@ -524,23 +390,14 @@ fn sums_of_calls_exits_and_uses() {
         ..Usage::default()
     });
     assert_eq!(uses.map(|usage| usage.is_none()), [true, false, false]);
-    let failed = Exit {
-        failure: Some(FailureClass::Unknown),
-        ..Exit::default()
-    };
+    let failed = Exit { failure: Some(FailureClass::Unknown), ..Exit::default() };
     assert_eq!((Exit::default().is_clean(), failed.is_clean()), (true, false));
 }
 
 #[test]
 fn strictness_minds_only_what_nobody_reviewed() {
-    let strict = RunOptions {
-        strict: true,
-        ..options()
-    };
-    for (task, expected) in [
-        ("", OutcomeClass::Ok),
-        (", review: none", OutcomeClass::Indeterminate),
-    ] {
+    let strict = RunOptions { strict: true, ..options() };
+    for (task, expected) in [("", OutcomeClass::Ok), (", review: none", OutcomeClass::Indeterminate)] {
         let yaml = mission("", &format!("  - {{title: a, assignTo: w{task}}}\n"));
         let mut simulation = Simulation::new(&yaml, strict.clone());
         simulation.run(good);
@@ -552,10 +409,7 @@ fn strictness_minds_only_what_nobody_reviewed() {
 fn a_later_session_goes_by_its_own_options() {
     let mut simulation = simulation(&mission("", "  - {title: a, assignTo: w}\n"));
     simulation.run(good);
-    let other = RunOptions {
-        fail_fast: true,
-        ..options()
-    };
+    let other = RunOptions { fail_fast: true, ..options() };
     simulation.feed(&Fact::resume(other.clone()));
     assert_eq!(simulation.state.options, other);
 }
@@ -563,34 +417,25 @@ fn a_later_session_goes_by_its_own_options() {
 #[test]
 fn seats_of_too_few_reviewers_and_panels_without_a_reply_are_explained() {
     let task = ", maxAttempts: 1, expectations: [{type: llm_review, criteria: c}]";
-    let yaml = mission(
-        "settings: {maxAssessmentRetries: 0}\n",
-        &format!("  - {{title: a, assignTo: w{task}}}\n"),
-    );
+    let yaml =
+        mission("settings: {maxAssessmentRetries: 0}\n", &format!("  - {{title: a, assignTo: w{task}}}\n"));
     let said = |yaml: &str, answers: [Response; 3]| {
         let mut simulation = simulation(yaml);
         let mut calls = 0;
         simulation.run(|state, effect| match effect {
-            Effect::Ask {
-                purpose: Purpose::Score(seat),
-                ..
-            } => {
+            Effect::Ask { purpose: Purpose::Score(seat), .. } => {
                 calls += 1;
                 answers[seat.seat as usize].clone()
             }
             other => good(state, other),
         });
         assert!(calls >= 3);
-        let told = simulation
-            .journal
-            .iter()
-            .flatten()
-            .filter_map(|event| match event {
-                Event::Task(_, TaskEvent::StageVerdict(report)) if report.stage == Stage::Judge => {
-                    Some(report.findings.clone())
-                }
-                _ => None,
-            });
+        let told = simulation.journal.iter().flatten().filter_map(|event| match event {
+            Event::Task(_, TaskEvent::StageVerdict(report)) if report.stage == Stage::Judge => {
+                Some(report.findings.clone())
+            }
+            _ => None,
+        });
         let told: Vec<String> = told.flatten().map(|finding| finding.description).collect();
         told
     };
@@ -610,10 +455,7 @@ fn seats_of_too_few_reviewers_and_panels_without_a_reply_are_explained() {
                 "no reviewer could be reached: i (provider_auth: no), j (provider_auth: no), k (provider_auth: no)",
             ],
         ),
-        (
-            [unread.clone(), unread.clone(), unread.clone()],
-            vec!["no reviewer's reply could be read: no"],
-        ),
+        ([unread.clone(), unread.clone(), unread.clone()], vec!["no reviewer's reply could be read: no"]),
         (
             [unread.clone(), down.clone(), unread.clone()],
             vec!["2 of 3 reviewers sent replies that could not be read, the others could not be reached"],
@@ -625,10 +467,7 @@ fn seats_of_too_few_reviewers_and_panels_without_a_reply_are_explained() {
     let (before, after) = (yaml.find("  w: ").unwrap(), yaml.find("settings").unwrap());
     let few = format!("{}{few}{}", &yaml[..before], &yaml[after..]);
     let told = said(&few, [score.clone(), score.clone(), score]);
-    assert_eq!(
-        told,
-        ["3 seats were filled by 1 agent(s): fewer eligible reviewers than seats"]
-    );
+    assert_eq!(told, ["3 seats were filled by 1 agent(s): fewer eligible reviewers than seats"]);
 }
 
 #[test]
@@ -651,16 +490,8 @@ fn files_are_scanned_and_scores_meet_a_bar_where_a_rule_says_so() {
         (", review: none", 0, None),
         (", targetFiles: [f]", 1, points(60)),
         (", expectations: [{type: test, command: x}]", 0, None),
-        (
-            ", expectations: [{type: test, command: x}, {type: file_exists, paths: [f]}]",
-            2,
-            None,
-        ),
-        (
-            ", expectations: [{type: llm_review, criteria: c, threshold: 80}]",
-            0,
-            points(80),
-        ),
+        (", expectations: [{type: test, command: x}, {type: file_exists, paths: [f]}]", 2, None),
+        (", expectations: [{type: llm_review, criteria: c, threshold: 80}]", 0, points(80)),
         (&criteria("it is fine"), 0, points(40)),
         (&criteria("'`a.txt` exists'"), 1, points(40)),
     ] {
@@ -673,16 +504,10 @@ fn work_without_judges_is_indeterminate_and_waits_for_nobody() {
     let yaml = mission("", "  - {title: a, assignTo: w, review: required}\n");
     let mut simulation = simulation(&yaml);
     simulation.run(|state, effect| match effect {
-        Effect::Ask {
-            purpose: Purpose::Score(_),
-            ..
-        } => Response::Unreachable(FailureClass::ProviderAuth),
+        Effect::Ask { purpose: Purpose::Score(_), .. } => Response::Unreachable(FailureClass::ProviderAuth),
         other => good(state, other),
     });
-    assert_eq!(
-        outcome(&simulation.state).conditions,
-        [OutcomeClass::Indeterminate]
-    );
+    assert_eq!(outcome(&simulation.state).conditions, [OutcomeClass::Indeterminate]);
 }
 
 #[test]
@@ -705,9 +530,7 @@ tasks: [{{title: t, assignTo: w, review: none{keys}}}]
         );
         let state = Simulation::new(&yaml, options()).state;
         let names = crate::engine::agents_needed(&state);
-        let names = names
-            .into_iter()
-            .map(|agent| state.plan.agent(agent).name.to_string());
+        let names = names.into_iter().map(|agent| state.plan.agent(agent).name.to_string());
         names.collect::<Vec<_>>().join(" ")
     };
     let graded = ", acceptance: [c], verification: {rubric: default-task}";

@@ -32,14 +32,10 @@ fn class(simulation: &Simulation) -> OutcomeClass {
 }
 
 fn attempts(simulation: &Simulation) -> Vec<AttemptKind> {
-    let planned = simulation
-        .journal
-        .iter()
-        .flatten()
-        .filter_map(|event| match event {
-            Event::Task(_, TaskEvent::AttemptPlanned { kind, .. }) => Some(*kind),
-            _ => None,
-        });
+    let planned = simulation.journal.iter().flatten().filter_map(|event| match event {
+        Event::Task(_, TaskEvent::AttemptPlanned { kind, .. }) => Some(*kind),
+        _ => None,
+    });
     std::iter::once(AttemptKind::Execute).chain(planned).collect()
 }
 
@@ -49,19 +45,14 @@ const EVALUATED: &str = "tasks:\n  - {title: t, assignTo: w}\n";
 
 fn failing_checks(_: &crate::engine::State, effect: &Effect) -> Response {
     match effect {
-        Effect::Job {
-            job: Job::Check(_), ..
-        } => Response::Check(false),
+        Effect::Job { job: Job::Check(_), .. } => Response::Check(false),
         _ => Response::Finished,
     }
 }
 
 fn scores(points: u8) -> impl FnMut(&crate::engine::State, &Effect) -> Response {
     move |state, effect| match effect {
-        Effect::Ask {
-            purpose: Purpose::Score(_),
-            ..
-        } => Response::Score(points),
+        Effect::Ask { purpose: Purpose::Score(_), .. } => Response::Score(points),
         other => good(state, other),
     }
 }
@@ -70,12 +61,7 @@ fn scores(points: u8) -> impl FnMut(&crate::engine::State, &Effect) -> Response 
 fn three_retries_with_two_fixes_each_are_twelve_attempts() {
     use AttemptKind::{Execute, Fix, Retry};
     let simulation = run(CHECKED, failing_checks);
-    assert_eq!(
-        attempts(&simulation),
-        [
-            Execute, Fix, Fix, Retry, Fix, Fix, Retry, Fix, Fix, Retry, Fix, Fix
-        ]
-    );
+    assert_eq!(attempts(&simulation), [Execute, Fix, Fix, Retry, Fix, Fix, Retry, Fix, Fix, Retry, Fix, Fix]);
     assert_eq!(simulation.state.tasks[0].mode(), Some(FailureMode::Quality));
     assert_eq!(class(&simulation), OutcomeClass::TaskFailed);
 }
@@ -91,11 +77,7 @@ fn an_agent_that_fails_is_retried_without_fixes() {
 
 #[test]
 fn some_failures_cannot_be_helped_by_trying_again() {
-    for class in [
-        FailureClass::ProviderAuth,
-        FailureClass::ProviderSpendLimit,
-        FailureClass::PolicyBlocked,
-    ] {
+    for class in [FailureClass::ProviderAuth, FailureClass::ProviderSpendLimit, FailureClass::PolicyBlocked] {
         let simulation = run(CHECKED, move |_, _| Response::AgentFailed(class));
         assert_eq!(attempts(&simulation).len(), 1, "{class:?}");
         assert_eq!(statuses(&simulation.state), [Status::Failed]);
@@ -108,11 +90,7 @@ fn a_spawn_that_fails_before_the_process_exists_is_repeated_once() {
     let script = |state: &crate::engine::State, effect: &Effect| match effect {
         Effect::RunTurn { .. } => {
             tries.set(tries.get() + 1);
-            if tries.get() == 1 {
-                Response::NeverStarted(FailureClass::Unknown)
-            } else {
-                Response::Finished
-            }
+            if tries.get() == 1 { Response::NeverStarted(FailureClass::Unknown) } else { Response::Finished }
         }
         other => good(state, other),
     };
@@ -125,14 +103,8 @@ fn a_spawn_that_fails_before_the_process_exists_is_repeated_once() {
 fn an_evaluation_gets_one_rework_and_is_then_accepted_honestly() {
     let simulation = run(EVALUATED, scores(40));
     assert_eq!(attempts(&simulation), [AttemptKind::Execute, AttemptKind::Fix]);
-    assert_eq!(
-        simulation.state.tasks[0].flag(),
-        Some(QualityFlag::BelowThreshold)
-    );
-    assert_eq!(
-        simulation.count(|event| matches!(event, Event::Task(_, TaskEvent::ForceAccepted { .. }))),
-        1
-    );
+    assert_eq!(simulation.state.tasks[0].flag(), Some(QualityFlag::BelowThreshold));
+    assert_eq!(simulation.count(|event| matches!(event, Event::Task(_, TaskEvent::ForceAccepted { .. }))), 1);
     let verdicts = |event: &Event| matches!(event, Event::Task(_, TaskEvent::StageVerdict(r)) if r.stage == Stage::Judge);
     assert_eq!(simulation.count(verdicts), 2, "the last attempt is judged too");
     assert_eq!(class(&simulation), OutcomeClass::BelowThreshold);
@@ -148,82 +120,39 @@ fn a_score_at_the_bar_passes() {
 #[test]
 fn an_unread_evaluation_is_asked_again_and_then_sent_back_never_passed() {
     let simulation = run(EVALUATED, |state, effect| match effect {
-        Effect::Ask {
-            purpose: Purpose::Score(_),
-            ..
-        } => Response::Unreadable,
+        Effect::Ask { purpose: Purpose::Score(_), .. } => Response::Unreadable,
         other => good(state, other),
     });
     let asked = simulation.count(|event| {
-        matches!(
-            event,
-            Event::Ask(
-                _,
-                AskEvent::Requested {
-                    purpose: Purpose::Score(_),
-                    ..
-                }
-            )
-        )
+        matches!(event, Event::Ask(_, AskEvent::Requested { purpose: Purpose::Score(_), .. }))
     });
     let strict = |event: &Event| {
         matches!(
             event,
-            Event::Ask(
-                _,
-                AskEvent::Requested {
-                    purpose: Purpose::Score(_),
-                    strict: Some(_),
-                    ..
-                }
-            )
+            Event::Ask(_, AskEvent::Requested { purpose: Purpose::Score(_), strict: Some(_), .. })
         )
     };
-    assert_eq!(
-        (asked, simulation.count(strict)),
-        (4, 2),
-        "one strict reprompt for each of two attempts"
-    );
-    assert_eq!(
-        simulation.count(|event| matches!(event, Event::Task(_, TaskEvent::EvalUnparsed))),
-        2
-    );
-    assert_eq!(
-        simulation.state.tasks[0].flag(),
-        Some(QualityFlag::BelowThreshold)
-    );
+    assert_eq!((asked, simulation.count(strict)), (4, 2), "one strict reprompt for each of two attempts");
+    assert_eq!(simulation.count(|event| matches!(event, Event::Task(_, TaskEvent::EvalUnparsed))), 2);
+    assert_eq!(simulation.state.tasks[0].flag(), Some(QualityFlag::BelowThreshold));
     assert_eq!(simulation.state.tasks[0].attempt.points, None);
     assert_eq!(class(&simulation), OutcomeClass::Indeterminate);
-    assert!(
-        outcome(&simulation.state)
-            .conditions
-            .contains(&OutcomeClass::BelowThreshold)
-    );
+    assert!(outcome(&simulation.state).conditions.contains(&OutcomeClass::BelowThreshold));
 }
 
 #[test]
 fn work_that_passes_unread_has_no_score_of_earlier_work() {
     let tasks = format!("settings: {{failOpenOnUnparsedEval: true}}\n{EVALUATED}");
     let simulation = run(&tasks, |state, effect| match effect {
-        Effect::Ask {
-            purpose: Purpose::Score(_),
-            ..
-        } if state.task(TaskId(0)).attempt.number == 1 => Response::Score(40),
-        Effect::Ask {
-            purpose: Purpose::Score(_),
-            ..
-        } => Response::Unreadable,
+        Effect::Ask { purpose: Purpose::Score(_), .. } if state.task(TaskId(0)).attempt.number == 1 => {
+            Response::Score(40)
+        }
+        Effect::Ask { purpose: Purpose::Score(_), .. } => Response::Unreadable,
         other => good(state, other),
     });
     let task = simulation.state.task(TaskId(0));
-    assert_eq!(
-        (task.status(), task.flag()),
-        (Status::Done, Some(QualityFlag::Unreviewed))
-    );
-    assert_eq!(
-        task.attempt.points, None,
-        "40 was the score of the attempt before"
-    );
+    assert_eq!((task.status(), task.flag()), (Status::Done, Some(QualityFlag::Unreviewed)));
+    assert_eq!(task.attempt.points, None, "40 was the score of the attempt before");
 }
 
 #[test]
@@ -231,10 +160,9 @@ fn work_that_only_checks_judged_has_no_score_of_a_rejected_attempt() {
     let tasks =
         "tasks:\n  - {title: t, assignTo: w, targetFiles: [a], expectations: [{type: test, command: x}]}\n";
     let simulation = run(tasks, |state, effect| match effect {
-        Effect::Job {
-            job: Job::Scan { .. },
-            ..
-        } if state.task(TaskId(0)).attempt.number == 1 => Response::Files(None, 0),
+        Effect::Job { job: Job::Scan { .. }, .. } if state.task(TaskId(0)).attempt.number == 1 => {
+            Response::Files(None, 0)
+        }
         other => good(state, other),
     });
     let task = simulation.state.task(TaskId(0));
@@ -242,20 +170,16 @@ fn work_that_only_checks_judged_has_no_score_of_a_rejected_attempt() {
         (task.status(), task.flag(), task.attempt.number),
         (Status::Done, Some(QualityFlag::Clean), 2)
     );
-    assert_eq!(
-        task.attempt.points, None,
-        "20 was the preflight's word about nothing"
-    );
+    assert_eq!(task.attempt.points, None, "20 was the preflight's word about nothing");
 }
 
 #[test]
 fn a_judge_that_is_down_costs_no_attempt_and_is_no_score() {
     for tasks in [PANEL, EVALUATED] {
         let simulation = run(tasks, |state, effect| match effect {
-            Effect::Ask {
-                purpose: Purpose::Score(_),
-                ..
-            } => Response::Unreachable(FailureClass::ProviderTransient),
+            Effect::Ask { purpose: Purpose::Score(_), .. } => {
+                Response::Unreachable(FailureClass::ProviderTransient)
+            }
             other => good(state, other),
         });
         assert_eq!(attempts(&simulation).len(), 1);
@@ -263,16 +187,7 @@ fn a_judge_that_is_down_costs_no_attempt_and_is_no_score() {
         assert_eq!(simulation.state.tasks[0].attempt.points, None);
         assert_eq!(class(&simulation), OutcomeClass::Indeterminate);
         let calls = simulation.count(|event| {
-            matches!(
-                event,
-                Event::Ask(
-                    _,
-                    AskEvent::Requested {
-                        purpose: Purpose::Score(_),
-                        ..
-                    }
-                )
-            )
+            matches!(event, Event::Ask(_, AskEvent::Requested { purpose: Purpose::Score(_), .. }))
         });
         // Each seat: one call and three retries; a panel has three seats and is run twice.
         assert_eq!(calls, if tasks == PANEL { 24 } else { 4 });
@@ -284,10 +199,7 @@ fn resume_asks_missing_judges_again() {
     let yaml = mission(PANEL);
     let mut simulation = Simulation::new(&yaml, options());
     simulation.run(|state, effect| match effect {
-        Effect::Ask {
-            purpose: Purpose::Score(_),
-            ..
-        } => Response::Unreachable(FailureClass::ProviderAuth),
+        Effect::Ask { purpose: Purpose::Score(_), .. } => Response::Unreachable(FailureClass::ProviderAuth),
         other => good(state, other),
     });
     assert_eq!(class(&simulation), OutcomeClass::Indeterminate);
@@ -300,10 +212,7 @@ fn resume_asks_missing_judges_again() {
 #[test]
 fn one_seat_of_three_is_enough_and_says_so() {
     let simulation = run(PANEL, |state, effect| match effect {
-        Effect::Ask {
-            purpose: Purpose::Score(seat),
-            ..
-        } if seat.seat > 0 => Response::Unreadable,
+        Effect::Ask { purpose: Purpose::Score(seat), .. } if seat.seat > 0 => Response::Unreadable,
         other => good(state, other),
     });
     let report = simulation.journal.iter().flatten().find_map(|event| match event {
@@ -314,12 +223,7 @@ fn one_seat_of_three_is_enough_and_says_so() {
     });
     let report = report.unwrap();
     assert_eq!(report.verdict, Verdict::Pass);
-    assert!(
-        report
-            .findings
-            .iter()
-            .any(|finding| finding.description.starts_with("single reviewer"))
-    );
+    assert!(report.findings.iter().any(|finding| finding.description.starts_with("single reviewer")));
 }
 
 #[test]
@@ -337,13 +241,7 @@ fn nobody_reviews_their_own_work() {
         assert_eq!(
             simulation.count(|event| matches!(
                 event,
-                Event::Ask(
-                    _,
-                    AskEvent::Requested {
-                        purpose: Purpose::Score(_),
-                        ..
-                    }
-                )
+                Event::Ask(_, AskEvent::Requested { purpose: Purpose::Score(_), .. })
             )),
             0
         );
@@ -352,10 +250,7 @@ fn nobody_reviews_their_own_work() {
 
 #[test]
 fn without_evaluation_everything_is_unreviewed_and_checks_still_hold() {
-    let no_eval = RunOptions {
-        no_eval: true,
-        ..options()
-    };
+    let no_eval = RunOptions { no_eval: true, ..options() };
     for (tasks, flag) in [
         (PANEL, QualityFlag::Unreviewed),
         (EVALUATED, QualityFlag::Unreviewed),
@@ -369,10 +264,7 @@ fn without_evaluation_everything_is_unreviewed_and_checks_still_hold() {
     let mut simulation = Simulation::new(&mission(CHECKED), no_eval.clone());
     simulation.run(failing_checks);
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::TaskFailed);
-    let strict = RunOptions {
-        strict: true,
-        ..no_eval
-    };
+    let strict = RunOptions { strict: true, ..no_eval };
     let mut simulation = Simulation::new(&mission(PANEL), strict);
     simulation.run(good);
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::Indeterminate);
@@ -382,33 +274,18 @@ fn without_evaluation_everything_is_unreviewed_and_checks_still_hold() {
 fn missing_files_are_rejected_before_any_judge_and_never_accepted() {
     let tasks = "tasks:\n  - {title: t, assignTo: w, targetFiles: [a.txt]}\n";
     let simulation = run(tasks, |state, effect| match effect {
-        Effect::Job {
-            job: Job::Scan { .. },
-            ..
-        } => Response::Files(None, 0),
+        Effect::Job { job: Job::Scan { .. }, .. } => Response::Files(None, 0),
         other => good(state, other),
     });
     assert_eq!(
         simulation.count(|event| matches!(
             event,
-            Event::Ask(
-                _,
-                AskEvent::Requested {
-                    purpose: Purpose::Score(_),
-                    ..
-                }
-            )
+            Event::Ask(_, AskEvent::Requested { purpose: Purpose::Score(_), .. })
         )),
         0
     );
     assert_eq!(simulation.state.tasks[0].mode(), Some(FailureMode::Hollow));
-    assert_eq!(
-        simulation.state.tasks[0]
-            .attempt
-            .points
-            .map(|points| points.to_f64()),
-        Some(20.0)
-    );
+    assert_eq!(simulation.state.tasks[0].attempt.points.map(|points| points.to_f64()), Some(20.0));
 }
 
 #[test]
@@ -419,29 +296,16 @@ fn no_progress_ends_the_attempts() {
     let script = |changing: bool| {
         let content = &content;
         move |_: &crate::engine::State, effect: &Effect| match effect {
-            Effect::Job {
-                job: Job::Scan { .. },
-                ..
-            } => {
+            Effect::Job { job: Job::Scan { .. }, .. } => {
                 content.set(content.get() + u64::from(changing));
                 Response::Files(Some(1), content.get())
             }
-            Effect::Job {
-                job: Job::Check(_), ..
-            } => Response::Check(false),
+            Effect::Job { job: Job::Check(_), .. } => Response::Check(false),
             _ => Response::Finished,
         }
     };
-    assert_eq!(
-        attempts(&run(tasks, script(false))).len(),
-        2,
-        "the same files failed the same check twice"
-    );
-    assert_eq!(
-        attempts(&run(tasks, script(true))).len(),
-        12,
-        "the files changed every time"
-    );
+    assert_eq!(attempts(&run(tasks, script(false))).len(), 2, "the same files failed the same check twice");
+    assert_eq!(attempts(&run(tasks, script(true))).len(), 12, "the files changed every time");
 }
 
 #[test]
@@ -450,59 +314,32 @@ fn dependents_wait_for_rework_and_fail_with_their_dependency() {
                  assignTo: w, dependsOn: [a], review: none}\n  - {title: c, assignTo: w, dependsOn: [b], review: none}\n";
     let simulation = run(tasks, failing_checks);
     assert_eq!(statuses(&simulation.state), [Status::Failed; 3]);
-    let modes: Vec<_> = simulation
-        .state
-        .tasks
-        .iter()
-        .map(|task| task.mode().unwrap())
-        .collect();
-    assert_eq!(
-        modes,
-        [FailureMode::Quality, FailureMode::Cascade, FailureMode::Cascade]
-    );
-    assert!(
-        simulation.turns.iter().all(|turn| turn.task == TaskId(0)),
-        "no dependent ever started"
-    );
+    let modes: Vec<_> = simulation.state.tasks.iter().map(|task| task.mode().unwrap()).collect();
+    assert_eq!(modes, [FailureMode::Quality, FailureMode::Cascade, FailureMode::Cascade]);
+    assert!(simulation.turns.iter().all(|turn| turn.task == TaskId(0)), "no dependent ever started");
 }
 
 const GATED: &str = "tasks:\n  - {title: a, assignTo: w}\n  - {title: b, assignTo: w, review: none}\n";
 
 fn gated(gate: &str, script: impl FnMut(&crate::engine::State, &Effect) -> Response) -> Simulation {
-    run(
-        &format!("{GATED}qualityGates:\n  - {{name: g, afterTasks: [a], blocksTasks: [b]{gate}}}\n"),
-        script,
-    )
+    run(&format!("{GATED}qualityGates:\n  - {{name: g, afterTasks: [a], blocksTasks: [b]{gate}}}\n"), script)
 }
 
 #[test]
 fn a_gate_holds_what_it_blocks() {
     let passed = gated(", minScore: 4.0", scores(80));
-    assert_eq!(
-        (class(&passed), statuses(&passed.state)[1]),
-        (OutcomeClass::Ok, Status::Done)
-    );
+    assert_eq!((class(&passed), statuses(&passed.state)[1]), (OutcomeClass::Ok, Status::Done));
     let failed = gated(", minScore: 4.0", scores(79));
-    assert_eq!(
-        (class(&failed), statuses(&failed.state)[1]),
-        (OutcomeClass::GateFailed, Status::Pending)
-    );
+    assert_eq!((class(&failed), statuses(&failed.state)[1]), (OutcomeClass::GateFailed, Status::Pending));
     assert!(failed.state.is_unfinished());
-    assert_eq!(
-        failed.count(|event| matches!(event, Event::Gate(_, GateEvent::Evaluated { .. }))),
-        1
-    );
+    assert_eq!(failed.count(|event| matches!(event, Event::Gate(_, GateEvent::Evaluated { .. }))), 1);
 }
 
 #[test]
 fn a_gate_is_not_passed_by_work_below_the_bar() {
     let simulation = gated("", scores(50));
     assert_eq!(class(&simulation), OutcomeClass::GateFailed);
-    assert!(
-        outcome(&simulation.state)
-            .conditions
-            .contains(&OutcomeClass::BelowThreshold)
-    );
+    assert!(outcome(&simulation.state).conditions.contains(&OutcomeClass::BelowThreshold));
     let accepted = gated(", acceptBelowThreshold: true", scores(50));
     assert_eq!(class(&accepted), OutcomeClass::BelowThreshold);
 }
@@ -513,20 +350,11 @@ fn a_gate_without_any_score_fails_a_min_score() {
         &mission(&format!(
             "{GATED}qualityGates:\n  - {{name: g, afterTasks: [a], blocksTasks: [b], minScore: 3}}\n"
         )),
-        RunOptions {
-            no_eval: true,
-            ..options()
-        },
+        RunOptions { no_eval: true, ..options() },
     );
     simulation.run(good);
     assert_eq!(class(&simulation), OutcomeClass::GateFailed);
-    let reason = simulation.state.gates[0]
-        .result
-        .as_ref()
-        .unwrap()
-        .reason
-        .clone()
-        .unwrap();
+    let reason = simulation.state.gates[0].result.as_ref().unwrap().reason.clone().unwrap();
     assert!(reason.contains("reviews are switched off"), "{reason}");
 }
 
@@ -558,13 +386,7 @@ fn a_halting_gate_stops_what_it_does_not_block() {
                  blocksTasks: [b], minScore: 5, onFail: HALT}\n";
     for (policy, third) in [("halt", Status::Pending), ("continue", Status::Done)] {
         let yaml = mission(&tasks.replace("HALT", policy));
-        let mut simulation = Simulation::new(
-            &yaml,
-            RunOptions {
-                jobs: Some(1),
-                ..options()
-            },
-        );
+        let mut simulation = Simulation::new(&yaml, RunOptions { jobs: Some(1), ..options() });
         simulation.run(scores(80));
         assert_eq!(class(&simulation), OutcomeClass::GateFailed);
         assert_eq!(statuses(&simulation.state)[2], third, "{policy}");
@@ -576,11 +398,7 @@ fn after_the_first_failure_nothing_more_starts_if_so_asked() {
     let tasks = "tasks:\n  - {title: a, assignTo: w, priority: 9, maxAttempts: 1, expectations: [{type: test, command: x}]}\n  \
                  - {title: b, assignTo: w, review: none}\n";
     for (fail_fast, second) in [(true, Status::Pending), (false, Status::Done)] {
-        let options = RunOptions {
-            jobs: Some(1),
-            fail_fast,
-            ..options()
-        };
+        let options = RunOptions { jobs: Some(1), fail_fast, ..options() };
         let mut simulation = Simulation::new(&mission(tasks), options);
         simulation.run(failing_checks);
         assert_eq!(class(&simulation), OutcomeClass::TaskFailed);
@@ -600,20 +418,15 @@ fn the_mission_threshold_weighs_by_priority() {
         )
     };
     let script = |state: &crate::engine::State, effect: &Effect| match effect {
-        Effect::Ask {
-            id: AskId { task, .. },
-            purpose: Purpose::Score(_),
-            ..
-        } => Response::Score(if *task == TaskId(0) { 80 } else { 60 }),
+        Effect::Ask { id: AskId { task, .. }, purpose: Purpose::Score(_), .. } => {
+            Response::Score(if *task == TaskId(0) { 80 } else { 60 })
+        }
         other => good(state, other),
     };
     assert_eq!(class(&run(&tasks("3.75"), script)), OutcomeClass::Ok);
     let missed = run(&tasks("3.8"), script);
     assert_eq!(class(&missed), OutcomeClass::BelowThreshold);
-    assert_eq!(
-        missed.count(|event| matches!(event, Event::Run(RunEvent::ThresholdFailed { .. }))),
-        1
-    );
+    assert_eq!(missed.count(|event| matches!(event, Event::Run(RunEvent::ThresholdFailed { .. }))), 1);
 }
 
 #[test]
@@ -623,10 +436,7 @@ fn an_exclusive_task_runs_alone() {
     let simulation = run(tasks, |state, effect| {
         if let Effect::RunTurn { turn, .. } = effect {
             let holders = state.tasks.iter().filter(|task| task.holds_slot()).count();
-            assert!(
-                turn.task != TaskId(1) || holders == 1,
-                "the exclusive task is not alone"
-            );
+            assert!(turn.task != TaskId(1) || holders == 1, "the exclusive task is not alone");
         }
         good(state, effect)
     });
@@ -647,10 +457,7 @@ fn an_interrupted_turn_is_started_again_and_spends_nothing() {
     simulation.run(good);
     assert_eq!(class(&simulation), OutcomeClass::Ok);
     let task = &simulation.state.tasks[0];
-    assert_eq!(
-        (task.attempt.number, task.attempt.turn, task.course.tries),
-        (1, 2, 1)
-    );
+    assert_eq!((task.attempt.number, task.attempt.turn, task.course.tries), (1, 2, 1));
 }
 
 #[test]
@@ -668,10 +475,7 @@ fn late_and_foreign_inputs_mean_nothing() {
             simulation.todo = [effect.clone()].into();
             let stale = !todo.contains(effect);
             simulation.perform(0, &mut good);
-            assert!(
-                !stale || simulation.journal.len() == records,
-                "{effect:?} counted twice"
-            );
+            assert!(!stale || simulation.journal.len() == records, "{effect:?} counted twice");
         }
         simulation.todo = todo;
     }
@@ -681,10 +485,7 @@ fn late_and_foreign_inputs_mean_nothing() {
 
 #[test]
 fn allowed_conditions_give_way_to_the_next() {
-    let allow = |classes: &[OutcomeClass]| RunOptions {
-        allow: classes.to_vec(),
-        ..options()
-    };
+    let allow = |classes: &[OutcomeClass]| RunOptions { allow: classes.to_vec(), ..options() };
     let with = |options: RunOptions| {
         let tasks = format!(
             "{GATED}qualityGates:\n  - {{name: g, afterTasks: [a], blocksTasks: [b], minScore: 5}}\n"
@@ -715,10 +516,9 @@ fn feedback_is_carried_into_the_next_attempt() {
             }
             Response::Finished
         }
-        Effect::Ask {
-            purpose: Purpose::Score(seat),
-            ..
-        } => Response::Score(if seat.attempt == 1 { 30 } else { 70 }),
+        Effect::Ask { purpose: Purpose::Score(seat), .. } => {
+            Response::Score(if seat.attempt == 1 { 30 } else { 70 })
+        }
         other => good(state, other),
     });
     assert_eq!((class(&simulation), seen.get()), (OutcomeClass::Ok, 1));

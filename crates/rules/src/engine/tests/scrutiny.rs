@@ -61,34 +61,24 @@ fn named(
 /// Agents say this in steps, commands say that, everybody else is content.
 fn steps(agent: Response, command: Response) -> impl FnMut(&State, &Effect) -> Response {
     move |state, effect| match effect {
-        Effect::Job {
-            job: Job::Stage(..), ..
-        } => command.clone(),
-        Effect::Ask {
-            purpose: Purpose::Stage { .. },
-            ..
-        } => agent.clone(),
+        Effect::Job { job: Job::Stage(..), .. } => command.clone(),
+        Effect::Ask { purpose: Purpose::Stage { .. }, .. } => agent.clone(),
         _ => good(state, effect),
     }
 }
 
 fn findings(severity: Severity) -> Response {
-    Response::Answer(Answer::Findings(crate::domain::FindingsReport::whole(vec![
-        Finding::new(severity, "x"),
-    ])))
+    Response::Answer(Answer::Findings(crate::domain::FindingsReport::whole(vec![Finding::new(
+        severity, "x",
+    )])))
 }
 
 /// Stages pass the work, and the red team finds little.
 fn content(state: &State, effect: &Effect) -> Response {
     match effect {
-        Effect::Ask {
-            purpose:
-                Purpose::Stage {
-                    step: StageKey::RED_TEAM,
-                    ..
-                },
-            ..
-        } => findings(Severity::Low),
+        Effect::Ask { purpose: Purpose::Stage { step: StageKey::RED_TEAM, .. }, .. } => {
+            findings(Severity::Low)
+        }
         Effect::Ask { purpose, .. } if purpose.seat().is_none() => word(DeclaredVerdict::Pass),
         _ => good(state, effect),
     }
@@ -112,17 +102,9 @@ const BOTH: &str = "stages: [{name: legal, agent: x}, {name: lint, command: c}]"
 fn a_stage_that_will_be_asked_has_no_reason_not_to_be() {
     let simulation = Simulation::new(&mission(BOTH, ""), options());
     for n in [0, 1] {
-        assert_eq!(
-            not_asked(&simulation.state, T, StageKey::Own(n)),
-            None,
-            "stage {n}"
-        );
+        assert_eq!(not_asked(&simulation.state, T, StageKey::Own(n)), None, "stage {n}");
     }
-    assert_eq!(
-        not_asked(&simulation.state, T, StageKey::Own(2)),
-        None,
-        "there is none"
-    );
+    assert_eq!(not_asked(&simulation.state, T, StageKey::Own(2)), None, "there is none");
     let alone = Simulation::new(&mission("redTeam: {agent: x, minStakes: high}", ""), options());
     let why = not_asked(&alone.state, T, StageKey::RED_TEAM).expect("too little is at stake");
     assert!(why.contains("stakes"), "{why}");
@@ -130,21 +112,14 @@ fn a_stage_that_will_be_asked_has_no_reason_not_to_be() {
 
 #[test]
 fn what_a_stage_comes_back_with_is_a_word_and_a_look_at_files_is_none() {
-    let turn = TurnId {
-        task: T,
-        attempt: 1,
-        turn: 1,
-    };
+    let turn = TurnId { task: T, attempt: 1, turn: 1 };
     let work = |job, end| Fact::JobEnded { turn, job, end }.judged_work();
     let verdict = JobEnd::Judged(Ok(opinion(DeclaredVerdict::Pass)));
     assert_eq!(
         work(Job::Stage(StageKey::Own(0), 1), verdict),
         Some(WorkId::job(turn, Job::Stage(StageKey::Own(0), 1)))
     );
-    let seen = JobEnd::Seen {
-        files: Vec::new(),
-        hollow: None,
-    };
+    let seen = JobEnd::Seen { files: Vec::new(), hollow: None };
     assert_eq!(work(Job::Stage(StageKey::VISION, 1), seen), None);
 }
 
@@ -161,20 +136,13 @@ fn they_come_in_their_order_behind_the_judges_and_leave_their_score() {
         ]
     );
     let task = simulation.state.task(T);
-    assert_eq!(
-        (task.flag(), task.attempt.points.is_some()),
-        (Some(QualityFlag::Clean), true)
-    );
+    assert_eq!((task.flag(), task.attempt.points.is_some()), (Some(QualityFlag::Clean), true));
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::Ok);
 }
 
 #[test]
 fn the_first_fail_stops_the_chain_and_what_it_keeps_out_is_not_accepted() {
-    let simulation = run(
-        BOTH,
-        ", maxAttempts: 2",
-        steps(word(DeclaredVerdict::Fail), Response::Finished),
-    );
+    let simulation = run(BOTH, ", maxAttempts: 2", steps(word(DeclaredVerdict::Fail), Response::Finished));
     let task = simulation.state.task(T);
     // An evaluation alone would have been accepted below the bar.
     assert_eq!(task.status(), Status::Failed);
@@ -192,18 +160,13 @@ fn the_first_fail_stops_the_chain_and_what_it_keeps_out_is_not_accepted() {
 
 #[test]
 fn a_stage_without_a_word_is_asked_again_where_that_may_help_and_then_a_person_who_speaks_for_it_alone() {
-    for (agent, times) in [
-        (Response::Unreachable(FailureClass::Unknown), 1),
-        (Response::Answer(Answer::DoesNotKnow), 2),
-    ] {
+    for (agent, times) in
+        [(Response::Unreachable(FailureClass::Unknown), 1), (Response::Answer(Answer::DoesNotKnow), 2)]
+    {
         let mut simulation = run(BOTH, "", steps(agent, Response::Finished));
         let task = simulation.state.task(T);
         assert_eq!(
-            (
-                task.status(),
-                task.course.tries,
-                task.attempt.has(Mark::Indeterminate)
-            ),
+            (task.status(), task.course.tries, task.attempt.has(Mark::Indeterminate)),
             (Status::AwaitingApproval, 1, true)
         );
         assert_eq!(
@@ -218,16 +181,9 @@ fn a_stage_without_a_word_is_asked_again_where_that_may_help_and_then_a_person_w
         assert_eq!(outcome(&simulation.state).class, OutcomeClass::Ok);
     }
     let keys = ", stages: [{name: own, command: d}]";
-    let mut simulation = run(
-        BOTH,
-        keys,
-        steps(word(DeclaredVerdict::Refer), Response::Finished),
-    );
+    let mut simulation = run(BOTH, keys, steps(word(DeclaredVerdict::Refer), Response::Finished));
     let task = simulation.state.task(T);
-    assert_eq!(
-        (task.status(), task.attempt.has(Mark::Indeterminate)),
-        (Status::AwaitingApproval, false)
-    );
+    assert_eq!((task.status(), task.attempt.has(Mark::Indeterminate)), (Status::AwaitingApproval, false));
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::Awaiting);
     approve(&mut simulation, 1);
     simulation.resume();
@@ -253,19 +209,10 @@ fn a_stage_agent_has_reviewed_what_nobody_else_did_and_a_command_is_a_check() {
         simulation.state.task(T).flag()
     };
     let pass = || word(DeclaredVerdict::Pass);
-    assert_eq!(
-        clean("stages: [{name: s, agent: x}]", pass()),
-        Some(QualityFlag::Clean)
-    );
-    assert_eq!(
-        clean("stages: [{name: s, command: c}]", pass()),
-        Some(QualityFlag::Clean)
-    );
+    assert_eq!(clean("stages: [{name: s, agent: x}]", pass()), Some(QualityFlag::Clean));
+    assert_eq!(clean("stages: [{name: s, command: c}]", pass()), Some(QualityFlag::Clean));
     // Whoever attacks work has not said that it is good.
-    assert_eq!(
-        clean("redTeam: {agent: x}", findings(Severity::Low)),
-        Some(QualityFlag::Unreviewed)
-    );
+    assert_eq!(clean("redTeam: {agent: x}", findings(Severity::Low)), Some(QualityFlag::Unreviewed));
 }
 
 #[test]
@@ -278,11 +225,7 @@ fn a_red_team_blocks_by_severity_and_autonomy() {
         ("locked", Severity::Low, Status::Done),
     ] {
         let top = format!("redTeam: {{agent: x}}\nautonomy: {autonomy}");
-        let simulation = run(
-            &top,
-            ", maxAttempts: 1",
-            steps(findings(severity), Response::Finished),
-        );
+        let simulation = run(&top, ", maxAttempts: 1", steps(findings(severity), Response::Finished));
         assert_eq!(statuses(&simulation.state), [expected], "{autonomy} {severity:?}");
     }
 }
@@ -297,10 +240,7 @@ fn a_fault_of_the_red_team_is_open_and_strictly_indeterminate() {
         (Status::Done, Some(QualityFlag::Clean), true)
     );
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::Ok);
-    let strict = RunOptions {
-        strict: true,
-        ..options()
-    };
+    let strict = RunOptions { strict: true, ..options() };
     let simulation = run_with("redTeam: {agent: x}", "", strict, faulty());
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::Indeterminate);
 }
@@ -320,10 +260,7 @@ fn what_the_provider_says_about_the_model_keeps_a_stage_from_counting() {
     let mut simulation = Simulation::new(&yaml, options());
     let passes = Response::AnswerOf("gpt-4o", opinion(DeclaredVerdict::Pass));
     simulation.run(steps(passes, Response::Finished));
-    assert_eq!(
-        said(&simulation),
-        [named("s", Verdict::Refer, Some(Cause::NoReviewer))]
-    );
+    assert_eq!(said(&simulation), [named("s", Verdict::Refer, Some(Cause::NoReviewer))]);
     assert_eq!(asked(&simulation), 1);
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::Indeterminate);
     assert_eq!(models(&simulation), [Some("gpt-4o".to_owned())]);
@@ -362,10 +299,7 @@ fn a_session_without_reviews_withdraws_the_agent_that_is_asked_and_nothing_befor
             resumed.count(|event| matches!(event, Event::Work(_, WorkEvent::Requested(Job::Stage(of, _))) if *of == step))
         };
         assert_eq!((asked(0), asked(2)), (lint_runs, 1), "{until}");
-        assert!(
-            said(&resumed).contains(&named("legal", Verdict::Skip, None)),
-            "{until}"
-        );
+        assert!(said(&resumed).contains(&named("legal", Verdict::Skip, None)), "{until}");
         assert_eq!(resumed.state.task(T).status(), Status::Done);
     }
 }
@@ -388,38 +322,20 @@ fn a_model_that_turns_out_to_be_the_authors_counts_as_one_that_was_never_there()
             (Stage::RedTeam, Verdict::Refer, Some(Cause::NoReviewer)),
             Status::AwaitingApproval,
         ),
-        (
-            "redTeam: {agent: x, onMissing: skip}",
-            (Stage::RedTeam, Verdict::Skip, None),
-            Status::Done,
-        ),
-        (
-            vision,
-            (Stage::Vision, Verdict::Fault, Some(Cause::NoReviewer)),
-            Status::Done,
-        ),
+        ("redTeam: {agent: x, onMissing: skip}", (Stage::RedTeam, Verdict::Skip, None), Status::Done),
+        (vision, (Stage::Vision, Verdict::Fault, Some(Cause::NoReviewer)), Status::Done),
     ] {
         let yaml = format!("{agents}{top}\ntasks: [{{title: t, assignTo: w, review: none}}]\n");
         let mut simulation = Simulation::new(&yaml, options());
-        let nothing = Response::AnswerOf(
-            "gpt-4o",
-            Answer::Findings(crate::domain::FindingsReport::whole(Vec::new())),
-        );
+        let nothing =
+            Response::AnswerOf("gpt-4o", Answer::Findings(crate::domain::FindingsReport::whole(Vec::new())));
         simulation.run(steps(nothing, Response::Finished));
         let words = said(&simulation);
         let (stage, _, verdict, cause) = words.last().unwrap();
         assert_eq!((*stage, *verdict, *cause), expected, "{top}");
-        assert_eq!(
-            models(&simulation).last().unwrap().as_deref(),
-            Some("gpt-4o"),
-            "{top}"
-        );
+        assert_eq!(models(&simulation).last().unwrap().as_deref(), Some("gpt-4o"), "{top}");
         assert_eq!(statuses(&simulation.state), [status], "{top}");
-        assert_eq!(
-            asked(&simulation),
-            1,
-            "it would be answered by the same model: {top}"
-        );
+        assert_eq!(asked(&simulation), 1, "it would be answered by the same model: {top}");
     }
 }
 
@@ -430,18 +346,12 @@ fn one_stage_does_not_make_up_for_the_review_that_nobody_gave() {
     for (strict, class) in [(false, OutcomeClass::Ok), (true, OutcomeClass::Indeterminate)] {
         let options = RunOptions { strict, ..options() };
         let simulation = run_with(top, "", options, |state: &State, effect: &Effect| match effect {
-            Effect::Ask {
-                purpose: Purpose::Score(_),
-                ..
-            } => Response::Unreadable,
+            Effect::Ask { purpose: Purpose::Score(_), .. } => Response::Unreadable,
             Effect::Ask { purpose, .. } if purpose.seat().is_none() => word(DeclaredVerdict::Pass),
             _ => good(state, effect),
         });
         let task = simulation.state.task(T);
-        assert_eq!(
-            (task.status(), task.flag()),
-            (Status::Done, Some(QualityFlag::Unreviewed))
-        );
+        assert_eq!((task.status(), task.flag()), (Status::Done, Some(QualityFlag::Unreviewed)));
         assert_eq!(outcome(&simulation.state).class, class, "strict: {strict}");
     }
 }
@@ -482,14 +392,9 @@ fn every_prefix_of_the_record_knows_what_is_still_out() {
     let top = format!("{BOTH}\nredTeam: {{agent: x}}");
     let yaml = mission(&top, "");
     let script = |state: &State, effect: &Effect| match effect {
-        Effect::Ask {
-            purpose:
-                Purpose::Stage {
-                    step: StageKey::RED_TEAM,
-                    ..
-                },
-            ..
-        } => findings(Severity::Low),
+        Effect::Ask { purpose: Purpose::Stage { step: StageKey::RED_TEAM, .. }, .. } => {
+            findings(Severity::Low)
+        }
         Effect::Ask { purpose, .. } if purpose.seat().is_none() => word(DeclaredVerdict::Pass),
         _ => good(state, effect),
     };
@@ -497,29 +402,17 @@ fn every_prefix_of_the_record_knows_what_is_still_out() {
     whole.run(script);
     for cut in 1..whole.journal.len() {
         let mut again = Simulation::recovered(plan_of(&yaml, &options()), &whole.journal[..cut]);
-        let open = again
-            .state
-            .task(T)
-            .judging()
-            .and_then(|judging| judging.stage.clone());
+        let open = again.state.task(T).judging().and_then(|judging| judging.stage.clone());
         if let Some(open) = open.filter(|open| open.open) {
             let pending = pending_effects(&again.state);
             let is_it = |effect: &Effect| match effect {
-                Effect::Job {
-                    job: Job::Stage(step, _),
-                    ..
-                } => *step == open.key && open.seat.is_none(),
-                Effect::Ask {
-                    purpose: Purpose::Stage { step, .. },
-                    ..
-                } => *step == open.key && open.seat.is_some(),
+                Effect::Job { job: Job::Stage(step, _), .. } => *step == open.key && open.seat.is_none(),
+                Effect::Ask { purpose: Purpose::Stage { step, .. }, .. } => {
+                    *step == open.key && open.seat.is_some()
+                }
                 _ => false,
             };
-            assert_eq!(
-                pending.iter().filter(|effect| is_it(effect)).count(),
-                1,
-                "{pending:?}"
-            );
+            assert_eq!(pending.iter().filter(|effect| is_it(effect)).count(), 1, "{pending:?}");
         }
         if again.state.phase != RunPhase::Finished {
             again.resume();
@@ -533,13 +426,7 @@ fn every_prefix_of_the_record_knows_what_is_still_out() {
 fn judges_that_are_switched_off_are_called_off_and_commands_hold() {
     let mut simulation = Simulation::new(&mission(BOTH, ""), options());
     let mut script = steps(word(DeclaredVerdict::Pass), Response::Check(false));
-    while !matches!(
-        simulation.todo.front(),
-        Some(Effect::Ask {
-            purpose: Purpose::Stage { .. },
-            ..
-        })
-    ) {
+    while !matches!(simulation.todo.front(), Some(Effect::Ask { purpose: Purpose::Stage { .. }, .. })) {
         simulation.perform(0, &mut script);
     }
     let mut later = simulation.resumed_without_reviews(&mission(BOTH, ""));
@@ -548,18 +435,12 @@ fn judges_that_are_switched_off_are_called_off_and_commands_hold() {
     assert!(later.state.task(T).work.asks.is_empty());
     later.run(steps(word(DeclaredVerdict::Pass), Response::Finished));
     let task = later.state.task(T);
-    assert_eq!(
-        (task.status(), task.flag()),
-        (Status::Done, Some(QualityFlag::Unreviewed))
-    );
+    assert_eq!((task.status(), task.flag()), (Status::Done, Some(QualityFlag::Unreviewed)));
 }
 
 #[test]
 fn a_red_team_is_asked_where_there_is_anything_to_attack() {
-    let record = |len| crate::engine::FileRef {
-        length: len,
-        digest: crate::domain::Digest::of(b"x"),
-    };
+    let record = |len| crate::engine::FileRef { length: len, digest: crate::domain::Digest::of(b"x") };
     let attacked = |said: Option<u64>, result: bool, size: u64| {
         let yaml = mission(
             "redTeam: {agent: x, onMissing: skip}",
@@ -568,11 +449,7 @@ fn a_red_team_is_asked_where_there_is_anything_to_attack() {
         let mut simulation = Simulation::new(&yaml, options());
         let mut script = steps(findings(Severity::Low), Response::Finished);
         while let Some(effect) = simulation.todo.front().cloned() {
-            let Effect::Job {
-                turn,
-                job: job @ Job::Scan { .. },
-            } = effect
-            else {
+            let Effect::Job { turn, job: job @ Job::Scan { .. } } = effect else {
                 simulation.perform(0, &mut script);
                 continue;
             };
@@ -590,10 +467,7 @@ fn a_red_team_is_asked_where_there_is_anything_to_attack() {
             simulation.feed(&Fact::JobEnded {
                 turn,
                 job,
-                end: JobEnd::Seen {
-                    files: vec![file],
-                    hollow: None,
-                },
+                end: JobEnd::Seen { files: vec![file], hollow: None },
             });
         }
         assert_eq!(statuses(&simulation.state), [Status::Done]);

@@ -21,13 +21,7 @@ const PANEL: &str = ", expectations: [{type: llm_review, criteria: c, reviewers:
 
 /// Performs until a seat is called.
 fn until_asked(simulation: &mut Simulation) -> Effect {
-    while !matches!(
-        simulation.todo.front(),
-        Some(Effect::Ask {
-            purpose: Purpose::Score(_),
-            ..
-        })
-    ) {
+    while !matches!(simulation.todo.front(), Some(Effect::Ask { purpose: Purpose::Score(_), .. })) {
         simulation.perform(0, &mut good);
     }
     simulation.todo.pop_front().unwrap()
@@ -75,10 +69,7 @@ fn a_reply_of_an_earlier_round_is_not_one_of_this() {
     let yaml = mission(&[("i", "big"), ("j", "large")], task);
     let mut simulation = Simulation::new(&yaml, options());
     let mut down = |state: &State, effect: &Effect| match effect {
-        Effect::Ask {
-            purpose: Purpose::Score(_),
-            ..
-        } => Response::Unreachable(FailureClass::ProviderAuth),
+        Effect::Ask { purpose: Purpose::Score(_), .. } => Response::Unreachable(FailureClass::ProviderAuth),
         _ => good(state, effect),
     };
     let round = |simulation: &Simulation| simulation.state.task(TaskId(0)).attempt.rounds;
@@ -95,13 +86,7 @@ fn a_reply_of_an_earlier_round_is_not_one_of_this() {
     let first = first.expect("somebody was asked in the first round");
     let second = simulation.todo.iter().find(|effect| of_round(effect, 2)).unwrap();
     assert_eq!((decided(&first), decided(second)), (0, 1));
-    assert!(matches!(
-        says(second),
-        Fact::AskReplied(AskReply {
-            answer: Answer::Scores { .. },
-            ..
-        })
-    ));
+    assert!(matches!(says(second), Fact::AskReplied(AskReply { answer: Answer::Scores { .. }, .. })));
 }
 
 #[test]
@@ -172,11 +157,7 @@ fn asked_of(panel: &str, seats: &str, answers: &[Response]) -> Vec<String> {
     let mut simulation = Simulation::new(&mission(&reviewers, &task), options());
     let mut asked = Vec::new();
     simulation.run(|state, effect| match effect {
-        Effect::Ask {
-            purpose: Purpose::Score(_),
-            agent,
-            ..
-        } => {
+        Effect::Ask { purpose: Purpose::Score(_), agent, .. } => {
             asked.push(state.plan.agent(*agent).name.to_string());
             answers[asked.len() - 1].clone()
         }
@@ -187,22 +168,13 @@ fn asked_of(panel: &str, seats: &str, answers: &[Response]) -> Vec<String> {
 
 #[test]
 fn the_seats_of_an_adaptive_panel_are_asked_in_their_order() {
-    let torn = [
-        Response::Score(100),
-        Response::Score(20),
-        Response::Score(100),
-        Response::Score(100),
-    ];
+    let torn = [Response::Score(100), Response::Score(20), Response::Score(100), Response::Score(100)];
     assert_eq!(asked_of("", "i, j, k, l", &torn)[..3], ["i", "j", "k"]);
 }
 
 #[test]
 fn one_reply_alone_decides_nothing_while_a_seat_is_left() {
-    let one = [
-        Response::Unreachable(FailureClass::ProviderAuth),
-        Response::Score(100),
-        Response::Score(100),
-    ];
+    let one = [Response::Unreachable(FailureClass::ProviderAuth), Response::Score(100), Response::Score(100)];
     // With two replies no third one could push the work below such a bar.
     assert_eq!(asked_of(", threshold: 21", "i, j, k", &one), ["i", "j", "k"]);
     let two = [Response::Score(100), Response::Score(100)];

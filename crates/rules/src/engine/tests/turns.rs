@@ -16,9 +16,7 @@ fn a_pause_is_never_longer_than_half_as_much_again() {
     let mut simulation = simulation(&yaml);
     let mut waited = Vec::new();
     for _ in 0..3 {
-        let Effect::RunTurn { turn, .. } = until(&mut simulation, is_turn) else {
-            unreachable!()
-        };
+        let Effect::RunTurn { turn, .. } = until(&mut simulation, is_turn) else { unreachable!() };
         let before = simulation.state.clone();
         let refused = |jitter| Fact::TurnRequestFailed {
             turn,
@@ -39,14 +37,7 @@ fn a_pause_is_never_longer_than_half_as_much_again() {
         simulation.todo.pop_front();
         simulation.feed(&refused(0));
     }
-    assert_eq!(
-        waited,
-        [
-            [1000, 1250, 1500, 1500],
-            [2000, 2500, 3000, 3000],
-            [4000, 5000, 6000, 6000]
-        ]
-    );
+    assert_eq!(waited, [[1000, 1250, 1500, 1500], [2000, 2500, 3000, 3000], [4000, 5000, 6000, 6000]]);
 }
 
 /// What becomes of a turn whose tries fail like this one after the other: `of` of each that is made again; whether the
@@ -68,18 +59,11 @@ fn tries(failures: &[(FailureClass, bool)]) -> (Vec<u32>, bool) {
             jitter: 0,
         });
     }
-    let again = simulation
-        .journal
-        .iter()
-        .flatten()
-        .filter_map(|event| match event {
-            Event::Turn(_, TurnEvent::RequestFailed { of, .. }) => Some(*of),
-            _ => None,
-        });
-    (
-        again.collect(),
-        simulation.state.task(TaskId(0)).work.turn.is_none(),
-    )
+    let again = simulation.journal.iter().flatten().filter_map(|event| match event {
+        Event::Turn(_, TurnEvent::RequestFailed { of, .. }) => Some(*of),
+        _ => None,
+    });
+    (again.collect(), simulation.state.task(TaskId(0)).work.turn.is_none())
 }
 
 const REFUSED: (FailureClass, bool) = (FailureClass::RateLimited, false);
@@ -115,10 +99,7 @@ fn play(simulation: &mut Simulation, script: &mut dyn FnMut(&State, &Effect) -> 
 }
 
 fn patient() -> crate::plan::RunOptions {
-    crate::plan::RunOptions {
-        wait_approvals: Some(crate::domain::Millis::from_secs(60)),
-        ..options()
-    }
+    crate::plan::RunOptions { wait_approvals: Some(crate::domain::Millis::from_secs(60)), ..options() }
 }
 
 #[test]
@@ -126,17 +107,12 @@ fn an_agent_that_may_have_acted_is_not_told_what_its_work_misses_without_a_perso
     let task = "  - {title: a, assignTo: w, review: none, sideEffects: true, verify: {commands: [y], maxAttempts: 1}}\n";
     let mut simulation = Simulation::new(&mission("", task), patient());
     let mut red = |state: &State, effect: &Effect| match effect {
-        Effect::Job {
-            job: Job::Finish(_), ..
-        } => Response::Check(false),
+        Effect::Job { job: Job::Finish(_), .. } => Response::Check(false),
         _ => good(state, effect),
     };
     play(&mut simulation, &mut red);
     let waiting = simulation.state.task(TaskId(0)).hold();
-    assert_eq!(
-        waiting.map(|waiting| waiting.reason),
-        Some(WaitingReason::SideEffects)
-    );
+    assert_eq!(waiting.map(|waiting| waiting.reason), Some(WaitingReason::SideEffects));
     assert_eq!(simulation.turns.len(), 1);
     let asked = asked(&simulation);
     assert!(asked[0].contains("spoken to once more"), "{asked:?}");
@@ -148,13 +124,8 @@ fn a_person_who_lets_it_act_again_is_told_what_the_last_attempt_failed_by() {
     let mut simulation = Simulation::new(&mission("settings: {maxAttempts: 9}\n", task), patient());
     let mut checks = vec![true, false];
     let mut script = |state: &State, effect: &Effect| match effect {
-        Effect::Job {
-            job: Job::Check(_), ..
-        } => Response::Check(checks.pop().unwrap_or(true)),
-        Effect::Ask {
-            purpose: Purpose::Score(_),
-            ..
-        } => Response::Score(40),
+        Effect::Job { job: Job::Check(_), .. } => Response::Check(checks.pop().unwrap_or(true)),
+        Effect::Ask { purpose: Purpose::Score(_), .. } => Response::Score(40),
         _ => good(state, effect),
     };
     play(&mut simulation, &mut script);
@@ -163,10 +134,7 @@ fn a_person_who_lets_it_act_again_is_told_what_the_last_attempt_failed_by() {
     let asked = asked(&simulation);
     assert_eq!(asked.len(), 2);
     for (message, why) in asked.iter().zip(["(checks)", "(score)"]) {
-        assert!(
-            message.contains(&format!("the last attempt failed {why}")),
-            "{message}"
-        );
+        assert!(message.contains(&format!("the last attempt failed {why}")), "{message}");
     }
 }
 
@@ -177,11 +145,7 @@ agents: {w: {run: [/bin/true]}, o: {run: [/bin/true]}}
 settings: {maxQuestionRounds: 2, orchestrator: o}
 tasks: [{title: a, assignTo: w, review: none, targetFiles: [f], verify: {requireFileChanges: true}}]
 ";
-    let detected = Asked {
-        text: "Which one?".to_owned(),
-        detected: true,
-        call: None,
-    };
+    let detected = Asked { text: "Which one?".to_owned(), detected: true, call: None };
     let asked = |calls: Option<u32>, changed: Option<u32>| {
         let mut simulation = Simulation::new(yaml, options());
         while let Some(effect) = simulation.todo.front().cloned() {
@@ -190,11 +154,7 @@ tasks: [{title: a, assignTo: w, review: none, targetFiles: [f], verify: {require
                 simulation.feed(&Fact::TurnEnded(Box::new(TurnEnd {
                     asked: Some(detected.clone()),
                     tool_calls: calls.map(|calls| ToolCalls { calls, writes: 0 }),
-                    files: Some(TurnFiles {
-                        changed,
-                        written: changed,
-                        ..TurnFiles::default()
-                    }),
+                    files: Some(TurnFiles { changed, written: changed, ..TurnFiles::default() }),
                     ..TurnEnd::clean(turn)
                 })));
                 break;
@@ -230,16 +190,12 @@ fn a_turn_that_waited_for_a_look_begins_where_the_look_is_called_off() {
         |_| {},
     ];
     let red = |state: &State, effect: &Effect| match effect {
-        Effect::Job {
-            job: Job::Baseline, ..
-        } => Response::Before(0),
+        Effect::Job { job: Job::Baseline, .. } => Response::Before(0),
         effect => good(state, effect),
     };
     for (way, call_off) in call_off.into_iter().enumerate() {
-        let mut simulation = Simulation {
-            asks_before: true,
-            ..Simulation::recovered(plan_of(&yaml, &options()), &[])
-        };
+        let mut simulation =
+            Simulation { asks_before: true, ..Simulation::recovered(plan_of(&yaml, &options()), &[]) };
         simulation.feed(&Fact::Start(start.clone()));
         let of_b = |effect: &Effect| matches!(effect, Effect::Job { turn, job: Job::Baseline } if turn.task == TaskId(1));
         let look = simulation.todo.iter().position(of_b).unwrap();
@@ -257,9 +213,7 @@ fn a_turn_that_waited_for_a_look_begins_where_the_look_is_called_off() {
 /// Red before the work; its judge gives the first task 20 points.
 fn red_and_poor(state: &State, effect: &Effect) -> Response {
     match effect {
-        Effect::Job {
-            job: Job::Baseline, ..
-        } => Response::Before(0),
+        Effect::Job { job: Job::Baseline, .. } => Response::Before(0),
         Effect::Ask { id, .. } if id.task == TaskId(0) => Response::Score(20),
         effect => good(state, effect),
     }
@@ -318,18 +272,10 @@ fn what_has_not_begun_goes_back_when_what_it_builds_on_is_refused() {
         if is_looked_at {
             simulation.todo.retain(look_of_b);
             simulation.perform(0, &mut |state, effect| red_and_poor(state, effect));
-            assert_eq!(
-                simulation.todo,
-                [],
-                "what begins again at once would be due twice: {agent}"
-            );
+            assert_eq!(simulation.todo, [], "what begins again at once would be due twice: {agent}");
         }
         simulation.run(red_and_poor);
-        assert_eq!(
-            statuses(&simulation.state),
-            [Status::Failed, Status::Failed],
-            "{is_looked_at} {agent}"
-        );
+        assert_eq!(statuses(&simulation.state), [Status::Failed, Status::Failed], "{is_looked_at} {agent}");
         let turns = simulation.turns.iter().filter(|turn| turn.task == TaskId(1));
         assert_eq!(turns.count(), 0, "{is_looked_at} {agent}");
     }
@@ -364,17 +310,9 @@ fn a_word_that_work_begins_green_lapses_with_what_it_builds_on() {
             let seen = (word_first, is_redone);
             assert_eq!(statuses(&simulation.state), [Status::Done; 2], "{seen:?}");
             let b = simulation.state.task(TaskId(1));
-            assert_eq!(
-                (b.consent.begins_green, b.consent.asked),
-                (!is_redone, 1),
-                "{seen:?}"
-            );
+            assert_eq!((b.consent.begins_green, b.consent.asked), (!is_redone, 1), "{seen:?}");
             let said = b.course.baseline.as_deref().unwrap().checks[0].before;
-            let expected = if is_redone {
-                BeforeWork::Red
-            } else {
-                BeforeWork::Green
-            };
+            let expected = if is_redone { BeforeWork::Red } else { BeforeWork::Green };
             assert_eq!(said, expected, "{seen:?}");
         }
     }
@@ -399,10 +337,6 @@ fn nothing_begins_during_an_audit_when_its_look_ends() {
         simulation.perform(look, &mut |state, effect| red_and_poor(state, effect));
         assert!(simulation.running().is_empty(), "{agent}");
         simulation.run(red_and_poor);
-        assert_eq!(
-            statuses(&simulation.state),
-            [Status::Done, Status::Done],
-            "{agent}"
-        );
+        assert_eq!(statuses(&simulation.state), [Status::Done, Status::Done], "{agent}");
     }
 }

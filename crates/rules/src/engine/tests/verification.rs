@@ -27,47 +27,31 @@ fn run(keys: &str, script: impl FnMut(&State, &Effect) -> Response) -> Simulatio
 /// Graders answer like this, everybody else is content.
 fn graded(answer: Response) -> impl FnMut(&State, &Effect) -> Response {
     move |state, effect| match effect {
-        Effect::Job {
-            job: Job::Grade(_), ..
-        } => answer.clone(),
+        Effect::Job { job: Job::Grade(_), .. } => answer.clone(),
         _ => good(state, effect),
     }
 }
 
 fn verdicts(simulation: &Simulation) -> Vec<(Stage, Verdict, Option<Cause>)> {
-    let reports = simulation
-        .journal
-        .iter()
-        .flatten()
-        .filter_map(|event| match event {
-            Event::Task(_, TaskEvent::StageVerdict(report)) => {
-                Some((report.stage, report.verdict, report.cause))
-            }
-            _ => None,
-        });
+    let reports = simulation.journal.iter().flatten().filter_map(|event| match event {
+        Event::Task(_, TaskEvent::StageVerdict(report)) => Some((report.stage, report.verdict, report.cause)),
+        _ => None,
+    });
     reports.collect()
 }
 
 fn verified(simulation: &Simulation) -> StageReport {
-    let mut reports = simulation
-        .journal
-        .iter()
-        .flatten()
-        .filter_map(|event| match event {
-            Event::Task(_, TaskEvent::StageVerdict(report)) if report.stage == Stage::Verification => {
-                Some((**report).clone())
-            }
-            _ => None,
-        });
+    let mut reports = simulation.journal.iter().flatten().filter_map(|event| match event {
+        Event::Task(_, TaskEvent::StageVerdict(report)) if report.stage == Stage::Verification => {
+            Some((**report).clone())
+        }
+        _ => None,
+    });
     reports.next().expect("it was verified")
 }
 
 fn answer(simulation: &mut Simulation, command: Command) {
-    simulation.feed(&Fact::Operator(Box::new(OperatorInput {
-        id: None,
-        command,
-        by: "ada".to_owned(),
-    })));
+    simulation.feed(&Fact::Operator(Box::new(OperatorInput { id: None, command, by: "ada".to_owned() })));
 }
 
 const T: TaskId = TaskId(0);
@@ -76,48 +60,27 @@ const T: TaskId = TaskId(0);
 fn criteria_alone_that_are_met_are_clean_work() {
     let simulation = run(", review: none", good);
     let task = simulation.state.task(T);
-    assert_eq!(
-        (task.flag(), task.attempt.points),
-        (Some(QualityFlag::Clean), Some(Points::whole(100)))
-    );
-    assert_eq!(
-        verdicts(&simulation),
-        [(Stage::Verification, Verdict::Pass, None)]
-    );
+    assert_eq!((task.flag(), task.attempt.points), (Some(QualityFlag::Clean), Some(Points::whole(100))));
+    assert_eq!(verdicts(&simulation), [(Stage::Verification, Verdict::Pass, None)]);
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::Ok);
     let report = verified(&simulation);
-    assert_eq!(
-        (report.grades.len(), report.confidence),
-        (2, Some(Points::whole(100)))
-    );
+    assert_eq!((report.grades.len(), report.confidence), (2, Some(Points::whole(100))));
 }
 
 #[test]
 fn it_comes_after_the_judges_and_leaves_their_score() {
     for keys in ["", ", expectations: [{type: llm_review, criteria: c}]"] {
         let simulation = run(keys, good);
-        let stages: Vec<Stage> = verdicts(&simulation)
-            .into_iter()
-            .map(|(stage, ..)| stage)
-            .collect();
+        let stages: Vec<Stage> = verdicts(&simulation).into_iter().map(|(stage, ..)| stage).collect();
         assert_eq!(stages, [Stage::Judge, Stage::Verification], "{keys}");
-        assert_eq!(
-            simulation.state.task(T).attempt.points,
-            Some(Points::whole(90)),
-            "{keys}"
-        );
+        assert_eq!(simulation.state.task(T).attempt.points, Some(Points::whole(90)), "{keys}");
     }
     // Failed checks spare it.
     let failing = |state: &State, effect: &Effect| match effect {
-        Effect::Job {
-            job: Job::Check(_), ..
-        } => Response::Check(false),
+        Effect::Job { job: Job::Check(_), .. } => Response::Check(false),
         _ => good(state, effect),
     };
-    let simulation = run(
-        ", maxAttempts: 1, expectations: [{type: test, command: x}]",
-        failing,
-    );
+    let simulation = run(", maxAttempts: 1, expectations: [{type: test, command: x}]", failing);
     assert_eq!(
         simulation.count(|event| matches!(event, Event::Work(_, WorkEvent::Requested(Job::Grade(_))))),
         0
@@ -137,10 +100,7 @@ fn failed_criteria_send_work_back_until_attempts_are_used_up() {
         })
     );
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::TaskFailed);
-    let accepted = run(
-        ", review: none, maxAttempts: 1, onExhausted: accept",
-        graded(Response::Score(20)),
-    );
+    let accepted = run(", review: none, maxAttempts: 1, onExhausted: accept", graded(Response::Score(20)));
     assert_eq!(accepted.state.task(T).flag(), Some(QualityFlag::BelowThreshold));
     assert_eq!(outcome(&accepted.state).class, OutcomeClass::BelowThreshold);
 }
@@ -175,13 +135,8 @@ fn a_person_who_is_the_only_reviewer_is_told_so() {
     for grader in [Response::Unreadable, Response::Unreachable(FailureClass::Unknown)] {
         let mut simulation = Simulation::new(&fail_open, options());
         simulation.run(|state: &State, effect: &Effect| match effect {
-            Effect::Job {
-                job: Job::Grade(_), ..
-            } => grader.clone(),
-            Effect::Ask {
-                purpose: Purpose::Score(_),
-                ..
-            } => Response::Unreadable,
+            Effect::Job { job: Job::Grade(_), .. } => grader.clone(),
+            Effect::Ask { purpose: Purpose::Score(_), .. } => Response::Unreadable,
             _ => good(state, effect),
         });
         let question = asked(&simulation);
@@ -202,10 +157,7 @@ fn a_person_who_is_the_only_reviewer_is_told_so() {
     // The same work passed unread without a person's word stays unreviewed.
     let mut unread = Simulation::new(&fail_open, options());
     unread.run(|state: &State, effect: &Effect| match effect {
-        Effect::Ask {
-            purpose: Purpose::Score(_),
-            ..
-        } => Response::Unreadable,
+        Effect::Ask { purpose: Purpose::Score(_), .. } => Response::Unreadable,
         _ => good(state, effect),
     });
     assert_eq!(unread.state.task(T).flag(), Some(QualityFlag::Unreviewed));
@@ -216,24 +168,11 @@ fn a_person_who_is_the_only_reviewer_is_told_so() {
 
 #[test]
 fn a_grader_that_fails_is_asked_again_and_then_nobody_can_say() {
-    let mut simulation = run(
-        ", review: none",
-        graded(Response::Unreachable(FailureClass::Unknown)),
-    );
-    assert_eq!(
-        simulation.count(|event| matches!(event, Event::Task(_, TaskEvent::StageFailed { .. }))),
-        2
-    );
-    assert_eq!(
-        verdicts(&simulation),
-        [(Stage::Verification, Verdict::Refer, Some(Cause::GateError))]
-    );
+    let mut simulation = run(", review: none", graded(Response::Unreachable(FailureClass::Unknown)));
+    assert_eq!(simulation.count(|event| matches!(event, Event::Task(_, TaskEvent::StageFailed { .. }))), 2);
+    assert_eq!(verdicts(&simulation), [(Stage::Verification, Verdict::Refer, Some(Cause::GateError))]);
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::Indeterminate);
-    assert_eq!(
-        simulation.state.task(T).course.tries,
-        1,
-        "it costs the worker nothing"
-    );
+    assert_eq!(simulation.state.task(T).course.tries, 1, "it costs the worker nothing");
     simulation.resume();
     simulation.run(good);
     assert_eq!(outcome(&simulation.state).class, OutcomeClass::Ok);
@@ -243,18 +182,13 @@ fn a_grader_that_fails_is_asked_again_and_then_nobody_can_say() {
 fn one_failure_of_the_grader_is_made_good() {
     let mut rounds = 0;
     let simulation = run(", review: none", |state, effect| match effect {
-        Effect::Job {
-            job: Job::Grade(1), ..
-        } => {
+        Effect::Job { job: Job::Grade(1), .. } => {
             rounds += 1;
             Response::Unreachable(FailureClass::Unknown)
         }
         _ => good(state, effect),
     });
-    assert_eq!(
-        (rounds, simulation.state.task(T).flag()),
-        (1, Some(QualityFlag::Clean))
-    );
+    assert_eq!((rounds, simulation.state.task(T).flag()), (1, Some(QualityFlag::Clean)));
 }
 
 #[test]
@@ -285,22 +219,13 @@ fn a_score_that_a_person_confirmed_outlives_the_criteria_behind_it() {
     simulation.resume();
     simulation.run(good);
     let task = simulation.state.task(T);
-    assert_eq!(
-        (task.flag(), task.attempt.points),
-        (Some(QualityFlag::Clean), Some(Points::whole(90)))
-    );
+    assert_eq!((task.flag(), task.attempt.points), (Some(QualityFlag::Clean), Some(Points::whole(90))));
 }
 
 #[test]
 fn without_reviews_criteria_still_hold_and_nobody_is_said_to_have_reviewed() {
-    let off = crate::plan::RunOptions {
-        no_eval: true,
-        ..options()
-    };
-    for (keys, flag) in [
-        (", review: none", QualityFlag::Clean),
-        ("", QualityFlag::Unreviewed),
-    ] {
+    let off = crate::plan::RunOptions { no_eval: true, ..options() };
+    for (keys, flag) in [(", review: none", QualityFlag::Clean), ("", QualityFlag::Unreviewed)] {
         let mut simulation = Simulation::new(&mission(keys), off.clone());
         simulation.run(good);
         assert_eq!(simulation.state.task(T).flag(), Some(flag), "{keys}");
@@ -318,40 +243,20 @@ fn reviews_that_are_switched_off_while_they_are_asked_for_are_not_asked_for_agai
         let yaml = if criteria {
             yaml
         } else {
-            yaml.replace("acceptance: [c, d], verification: {grader: heuristic}", "")
-                .replace(", ,", ",")
+            yaml.replace("acceptance: [c, d], verification: {grader: heuristic}", "").replace(", ,", ",")
         };
         let mut simulation = Simulation::new(&yaml, options());
-        while !matches!(
-            simulation.todo.front(),
-            Some(Effect::Ask {
-                purpose: Purpose::Score(_),
-                ..
-            })
-        ) {
+        while !matches!(simulation.todo.front(), Some(Effect::Ask { purpose: Purpose::Score(_), .. })) {
             simulation.perform(0, &mut good);
         }
         let mut resumed = simulation.resumed_without_reviews(&yaml);
         resumed.run(good);
         // Whoever performs effects asks nobody who is not waited for; and nobody is.
         let judged = resumed.count(|event| {
-            matches!(
-                event,
-                Event::Ask(
-                    _,
-                    AskEvent::Replied(AskReply {
-                        purpose: Purpose::Score(_),
-                        ..
-                    })
-                )
-            )
+            matches!(event, Event::Ask(_, AskEvent::Replied(AskReply { purpose: Purpose::Score(_), .. })))
         });
         assert_eq!(judged, 0, "a judge was heard");
-        assert_eq!(
-            resumed.state.task(T).flag(),
-            Some(QualityFlag::Unreviewed),
-            "{yaml}"
-        );
+        assert_eq!(resumed.state.task(T).flag(), Some(QualityFlag::Unreviewed), "{yaml}");
         assert_eq!(outcome(&resumed.state).class, OutcomeClass::Ok);
     }
 }
@@ -364,20 +269,14 @@ fn grades_that_come_too_late_mean_nothing() {
         job: Job::Grade(1),
         end: JobEnd::Graded(Err("late".to_owned())),
     };
-    assert_eq!(
-        crate::engine::decide(&simulation.state, &late, crate::domain::Timestamp(1)),
-        []
-    );
+    assert_eq!(crate::engine::decide(&simulation.state, &late, crate::domain::Timestamp(1)), []);
 }
 
 #[test]
 fn every_stage_that_passes_says_so() {
     let keys = ", expectations: [{type: test, command: x}, {type: llm_review, criteria: c}]";
     let passed = |stage| (stage, Verdict::Pass, None);
-    assert_eq!(
-        verdicts(&run(keys, good)),
-        [Stage::Checks, Stage::Judge, Stage::Verification].map(passed)
-    );
+    assert_eq!(verdicts(&run(keys, good)), [Stage::Checks, Stage::Judge, Stage::Verification].map(passed));
 }
 
 /// What a person is asked about work that is graded by a rubric, and how many judges were asked for grades.
@@ -407,27 +306,19 @@ fn a_rubric_needs_a_judge_and_without_one_a_person_decides() {
 fn what_speaks_against_deciding_without_a_person_is_said_where_none_is_asked() {
     for on_refer in ["rework", "pass"] {
         let yaml = |keys: &str| {
-            mission(keys).replace(
-                "grader: heuristic",
-                &format!("grader: heuristic, onRefer: {on_refer}"),
-            )
+            mission(keys).replace("grader: heuristic", &format!("grader: heuristic, onRefer: {on_refer}"))
         };
         let found = |answer: Response| {
             let mut simulation = Simulation::new(&yaml(", review: none, maxAttempts: 1"), options());
             simulation.run(graded(answer));
             let report = verified(&simulation);
-            let open = report.findings.iter().filter(|finding| {
-                finding
-                    .description
-                    .contains("2 of 2 criteria could not be checked")
-            });
+            let open = report
+                .findings
+                .iter()
+                .filter(|finding| finding.description.contains("2 of 2 criteria could not be checked"));
             (report.verdict, open.count())
         };
-        let unsure = if on_refer == "pass" {
-            Verdict::Skip
-        } else {
-            Verdict::Fail
-        };
+        let unsure = if on_refer == "pass" { Verdict::Skip } else { Verdict::Fail };
         assert_eq!(found(Response::Unreadable), (unsure, 1), "{on_refer}");
         let sure = found(Response::Score(90));
         assert_eq!(sure, (Verdict::Pass, 0), "{on_refer}");
@@ -451,10 +342,7 @@ fn a_score_that_a_person_confirmed_outlives_the_question_about_the_criteria() {
     simulation.run(good);
     let task = simulation.state.task(T);
     // All criteria are met; what was accepted is the panel's word.
-    assert_eq!(
-        (task.status(), task.attempt.points),
-        (Status::Done, Some(Points::whole(90)))
-    );
+    assert_eq!((task.status(), task.attempt.points), (Status::Done, Some(Points::whole(90))));
 }
 
 const RUBRIC: &str = "name: m\nagents:\n  w: {run: [/bin/true], model: gpt-5}\n  j: {run: [/bin/true], model: qwen3, role: reviewer}\n  h: {adapter: human}\nsettings: {independence: family}\n";
@@ -476,14 +364,9 @@ fn a_grader_that_turns_out_dependent_is_not_asked_again_and_is_no_reviewer() {
         let failed = simulation.count(|event| matches!(event, Event::Task(_, TaskEvent::StageFailed { .. })));
         assert_eq!(failed, 1, "{criteria}");
         let report = verified(&simulation);
-        assert_eq!(
-            (report.verdict, report.cause),
-            (Verdict::Refer, Some(Cause::NoReviewer))
-        );
+        assert_eq!((report.verdict, report.cause), (Verdict::Refer, Some(Cause::NoReviewer)));
         assert!(
-            report.findings[0]
-                .description
-                .contains("'j' is not independent: is of the author's family, gpt"),
+            report.findings[0].description.contains("'j' is not independent: is of the author's family, gpt"),
             "{report:?}"
         );
         assert_eq!(outcome(&simulation.state).class, OutcomeClass::Indeterminate);
@@ -510,16 +393,10 @@ fn a_panel_that_a_person_accepted_is_not_asked_again_for_a_grader_that_is_missin
         answer(simulation, Command::approve(task, number));
     };
     approve(&mut simulation, 1);
-    assert_eq!(
-        asks(&simulation),
-        (Stage::Verification, Some(Cause::NoReviewer), 2)
-    );
+    assert_eq!(asks(&simulation), (Stage::Verification, Some(Cause::NoReviewer), 2));
     simulation.resume();
     simulation.run(good);
-    assert_eq!(
-        asks(&simulation),
-        (Stage::Verification, Some(Cause::NoReviewer), 3)
-    );
+    assert_eq!(asks(&simulation), (Stage::Verification, Some(Cause::NoReviewer), 3));
     approve(&mut simulation, 3);
     simulation.run(good);
     assert_eq!(statuses(&simulation.state), [Status::Done]);

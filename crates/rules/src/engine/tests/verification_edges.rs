@@ -52,12 +52,8 @@ fn run(yaml: &str, script: impl FnMut(&State, &Effect) -> Response) -> Simulatio
 fn graded(answers: &[Response]) -> impl FnMut(&State, &Effect) -> Response {
     let mut answers = answers.to_vec();
     move |state, effect| match effect {
-        Effect::Job {
-            job: Job::Grade(_), ..
-        } if answers.len() > 1 => answers.remove(0),
-        Effect::Job {
-            job: Job::Grade(_), ..
-        } => answers[0].clone(),
+        Effect::Job { job: Job::Grade(_), .. } if answers.len() > 1 => answers.remove(0),
+        Effect::Job { job: Job::Grade(_), .. } => answers[0].clone(),
         _ => good(state, effect),
     }
 }
@@ -69,9 +65,7 @@ const UNSURE: Response = Response::Unreadable;
 /// The tasks that are not taken, by number.
 fn left_out(state: &State) -> Vec<u32> {
     let ids = state.plan.task_ids();
-    ids.filter(|id| state.task(*id).not_taken)
-        .map(|id| id.0)
-        .collect()
+    ids.filter(|id| state.task(*id).not_taken).map(|id| id.0).collect()
 }
 
 fn routed(simulation: &Simulation) -> Vec<(Edge, u32)> {
@@ -128,23 +122,10 @@ fn a_verdict_takes_its_edge_and_leaves_out_what_only_the_others_lead_to() {
 fn work_that_fails_is_done_again_and_judged_again() {
     let simulation = run(&mission("write", ""), graded(&[BAD, BAD, GOOD]));
     let state = &simulation.state;
-    assert_eq!(
-        routed(&simulation),
-        [(Edge::Fail, 1), (Edge::Fail, 2), (Edge::Pass, 3)]
-    );
-    assert_eq!(
-        (
-            state.task(WRITE).attempt.number,
-            state.task(VERIFY).attempt.number
-        ),
-        (3, 3)
-    );
+    assert_eq!(routed(&simulation), [(Edge::Fail, 1), (Edge::Fail, 2), (Edge::Pass, 3)]);
+    assert_eq!((state.task(WRITE).attempt.number, state.task(VERIFY).attempt.number), (3, 3));
     assert_eq!(statuses(state), [Done, Done, Done, Done, Pending]);
-    assert_eq!(
-        left_out(state),
-        [4],
-        "nothing leads to `repair`, so it is simply a task"
-    );
+    assert_eq!(left_out(state), [4], "nothing leads to `repair`, so it is simply a task");
     assert_eq!(outcome(state).class, OutcomeClass::Ok);
     replays(&simulation);
 }
@@ -156,19 +137,12 @@ fn work_that_always_fails_ends_with_the_last_visit() {
     assert_eq!(routed(&simulation), [(Edge::Fail, 1), (Edge::Fail, 2)]);
     assert_eq!(state.task(VERIFY).status(), Failed);
     assert_eq!(state.task(VERIFY).mode(), Some(FailureMode::Quality));
-    assert_eq!(
-        state.task(PUBLISH).mode(),
-        Some(FailureMode::Cascade),
-        "nothing stands in for a verdict"
-    );
+    assert_eq!(state.task(PUBLISH).mode(), Some(FailureMode::Cascade), "nothing stands in for a verdict");
     assert_eq!(outcome(state).class, OutcomeClass::TaskFailed);
     // One visit is none too many.
     let once = mission("write", "").replace("onRefer: ask", "onRefer: ask\n    maxVisits: 1");
     let simulation = run(&once, graded(&[BAD]));
-    assert_eq!(
-        (routed(&simulation), simulation.state.task(WRITE).attempt.number),
-        (vec![], 1)
-    );
+    assert_eq!((routed(&simulation), simulation.state.task(WRITE).attempt.number), (vec![], 1));
 }
 
 #[test]
@@ -194,16 +168,11 @@ fn a_judge_that_fails_has_given_no_verdict() {
     again.run(graded(&[GOOD]));
     assert_eq!(left_out(&again.state), [3, 4]);
     // Or a person says it: yes and no are verdicts.
-    for (command, edge) in [
-        (Command::approve(VERIFY, 1), Edge::Pass),
-        (Command::reject(VERIFY, 1, "no"), Edge::Fail),
-    ] {
+    for (command, edge) in
+        [(Command::approve(VERIFY, 1), Edge::Pass), (Command::reject(VERIFY, 1, "no"), Edge::Fail)]
+    {
         let mut answered = simulation_of(&simulation);
-        answered.say(&Fact::Operator(Box::new(OperatorInput {
-            id: None,
-            command,
-            by: "ada".to_owned(),
-        })));
+        answered.say(&Fact::Operator(Box::new(OperatorInput { id: None, command, by: "ada".to_owned() })));
         answered.resume();
         answered.run(good);
         assert_eq!(routed(&answered), [(edge, 1)]);
@@ -232,17 +201,10 @@ checkpoints:
     let state = &simulation.state;
     // publish, ask, announce, what a gate over it held, and what is built on that.
     assert_eq!(left_out(state), [2, 4, 5, 8, 9]);
-    assert_eq!(
-        (state.task(TaskId(6)).status(), state.task(TaskId(7)).status()),
-        (Done, Done)
-    );
+    assert_eq!((state.task(TaskId(6)).status(), state.task(TaskId(7)).status()), (Done, Done));
     assert!(state.gates[0].left && state.gates[0].result.is_none());
     assert!(state.gates[1].result.as_ref().is_some_and(|result| result.passed));
-    assert_eq!(
-        conditions(state),
-        [OutcomeClass::Ok],
-        "no gate over nothing fails, and no checkpoint waits"
-    );
+    assert_eq!(conditions(state), [OutcomeClass::Ok], "no gate over nothing fails, and no checkpoint waits");
     replays(&simulation);
 }
 
@@ -278,13 +240,7 @@ fn a_verification_whose_work_has_left_the_run_passes_nothing() {
     let (verdict, cause, findings) = said.next_back().unwrap();
     assert_eq!((verdict, cause), (Verdict::Refer, Some(Cause::Artifact)));
     let why = "there is nothing to judge: 'repair' is not part of the run";
-    assert_eq!(
-        findings
-            .iter()
-            .map(|found| &*found.description)
-            .collect::<Vec<_>>(),
-        [why]
-    );
+    assert_eq!(findings.iter().map(|found| &*found.description).collect::<Vec<_>>(), [why]);
     replays(&simulation);
 }
 
@@ -295,27 +251,13 @@ fn work_that_is_between_two_attempts_begins_anew_where_what_it_was_built_on_does
     let mut simulation = Simulation::new(&mission("write", more), options());
     let mut script = |state: &State, effect: &Effect| match effect {
         Effect::RunTurn { turn, .. } if turn.task == side => Response::AgentFailed(FailureClass::Unknown),
-        Effect::Job {
-            job: Job::Grade(_), ..
-        } => BAD,
+        Effect::Job { job: Job::Grade(_), .. } => BAD,
         _ => good(state, effect),
     };
-    let is_grade = |effect: &Effect| {
-        matches!(
-            effect,
-            Effect::Job {
-                job: Job::Grade(_),
-                ..
-            }
-        )
-    };
+    let is_grade = |effect: &Effect| matches!(effect, Effect::Job { job: Job::Grade(_), .. });
     // Everything but the verdict, until `side` has failed and nothing new may start.
     while simulation.state.task(side).status() != InProgress {
-        let next = simulation
-            .todo
-            .iter()
-            .position(|effect| !is_grade(effect))
-            .unwrap();
+        let next = simulation.todo.iter().position(|effect| !is_grade(effect)).unwrap();
         simulation.perform(next, &mut script);
     }
     simulation.feed(&Fact::Operator(Box::new(OperatorInput {
@@ -327,20 +269,12 @@ fn work_that_is_between_two_attempts_begins_anew_where_what_it_was_built_on_does
         simulation.perform(next, &mut script);
     }
     let task = simulation.state.task(side);
-    assert_eq!(
-        (task.status(), task.attempt.number, task.course.retries),
-        (Pending, 2, 1)
-    );
+    assert_eq!((task.status(), task.attempt.number, task.course.retries), (Pending, 2, 1));
     simulation.perform(0, &mut script);
     assert_eq!(routed(&simulation), [(Edge::Fail, 1)]);
     let task = simulation.state.task(side);
     assert_eq!(
-        (
-            task.status(),
-            task.attempt.number,
-            task.course.retries,
-            task.course.tries
-        ),
+        (task.status(), task.attempt.number, task.course.retries, task.course.tries),
         (Pending, 2, 0, 1)
     );
     replays(&simulation);
@@ -352,19 +286,12 @@ fn a_verification_that_is_redone_decides_anew() {
     let mut simulation = run(&mission("repair", more), graded(&[BAD]));
     assert_eq!(left_out(&simulation.state), [2, 4, 5]);
     simulation.say(&Fact::Redo(WRITE));
-    assert_eq!(
-        left_out(&simulation.state),
-        [0_u32; 0],
-        "its verdict is withdrawn"
-    );
+    assert_eq!(left_out(&simulation.state), [0_u32; 0], "its verdict is withdrawn");
     replays(&simulation);
     simulation.resume();
     simulation.run(graded(&[GOOD]));
     assert_eq!(left_out(&simulation.state), [3, 4, 6]);
-    assert_eq!(
-        statuses(&simulation.state),
-        [Done, Done, Done, Pending, Pending, Done, Pending]
-    );
+    assert_eq!(statuses(&simulation.state), [Done, Done, Done, Pending, Pending, Done, Pending]);
     replays(&simulation);
 }
 
@@ -382,13 +309,7 @@ fn whatever_works_on_what_is_sent_back_is_stopped() {
         let next = simulation.todo.iter().position(|effect| {
             !is_held(effect)
                 && (at_work
-                    || !matches!(
-                        effect,
-                        Effect::Job {
-                            turn: TurnId { attempt: 1, .. },
-                            job: Job::Grade(_)
-                        }
-                    ))
+                    || !matches!(effect, Effect::Job { turn: TurnId { attempt: 1, .. }, job: Job::Grade(_) }))
         });
         let Some(index) = next else { break };
         stopped |= matches!(simulation.todo[index], Effect::StopTask(task) if task == translate);
@@ -414,16 +335,9 @@ fn two_verifications_of_the_same_work_come_to_an_end() {
         let mut turn = u32::from(first_fails);
         let script = move |state: &State, effect: &Effect| match effect {
             // By turns each of them fails and the other one passes.
-            Effect::Job {
-                turn: TurnId { task, .. },
-                job: Job::Grade(_),
-            } => {
+            Effect::Job { turn: TurnId { task, .. }, job: Job::Grade(_) } => {
                 turn += 1;
-                if (turn % 2 == 0) == (*task == VERIFY) {
-                    BAD
-                } else {
-                    GOOD
-                }
+                if (turn % 2 == 0) == (*task == VERIFY) { BAD } else { GOOD }
             }
             _ => good(state, effect),
         };
@@ -442,11 +356,7 @@ fn every_crash_leaves_a_run_that_can_go_on() {
         replays(&simulation);
         simulation.resume();
         simulation.run(graded(&[GOOD]));
-        assert_eq!(
-            outcome(&simulation.state).class,
-            OutcomeClass::Ok,
-            "after {end} records"
-        );
+        assert_eq!(outcome(&simulation.state).class, OutcomeClass::Ok, "after {end} records");
         assert_eq!(left_out(&simulation.state), [4], "after {end} records");
         assert!(simulation.state.task(WRITE).attempt.number <= 2);
     }
@@ -454,15 +364,10 @@ fn every_crash_leaves_a_run_that_can_go_on() {
 
 #[test]
 fn a_route_into_what_the_run_leaves_out_is_no_success() {
-    let only = |title: &str| RunOptions {
-        only: vec![title.to_owned()],
-        ..options()
-    };
-    for (answer, expected) in [
-        (GOOD, OutcomeClass::Ok),
-        (BAD, OutcomeClass::TaskFailed),
-        (UNSURE, OutcomeClass::Awaiting),
-    ] {
+    let only = |title: &str| RunOptions { only: vec![title.to_owned()], ..options() };
+    for (answer, expected) in
+        [(GOOD, OutcomeClass::Ok), (BAD, OutcomeClass::TaskFailed), (UNSURE, OutcomeClass::Awaiting)]
+    {
         let mut simulation = Simulation::new(&mission("repair", ""), only("publish"));
         simulation.run(graded(&[answer]));
         assert_eq!(outcome(&simulation.state).class, expected);
@@ -477,9 +382,7 @@ fn checks_alone_may_decide_and_a_checked_verification_asks_nobody() {
     );
     for (passes, edge) in [(true, Edge::Pass), (false, Edge::Fail)] {
         let script = move |state: &State, effect: &Effect| match effect {
-            Effect::Job {
-                job: Job::Check(_), ..
-            } => Response::Check(passes),
+            Effect::Job { job: Job::Check(_), .. } => Response::Check(passes),
             _ => good(state, effect),
         };
         let simulation = run(&yaml, script);
@@ -497,11 +400,7 @@ fn nothing_is_started_twice_and_slots_are_given_back() {
     let mut simulation = Simulation::new(&yaml, options());
     let mut script = graded(&[BAD, GOOD]);
     while !simulation.todo.is_empty() {
-        let busy = simulation
-            .state
-            .tasks
-            .iter()
-            .filter(|task| task.status() == InProgress);
+        let busy = simulation.state.tasks.iter().filter(|task| task.status() == InProgress);
         assert!(busy.count() <= 1);
         simulation.perform(0, &mut script);
     }

@@ -22,10 +22,7 @@ tasks:
 
 /// Plays a session that may wait for people until nothing but a person moves it.
 fn waiting(more: RunOptions) -> Simulation {
-    let options = RunOptions {
-        wait_approvals: Some(Millis::from_secs(60)),
-        ..more
-    };
+    let options = RunOptions { wait_approvals: Some(Millis::from_secs(60)), ..more };
     let mut simulation = Simulation::new(MISSION, options);
     play(&mut simulation);
     simulation
@@ -47,10 +44,7 @@ fn waits(simulation: &Simulation) -> Vec<Timestamp> {
 }
 
 fn over(at: Timestamp) -> Fact {
-    Fact::TimerDue {
-        at,
-        timer: Timer::WaitOver,
-    }
+    Fact::TimerDue { at, timer: Timer::WaitOver }
 }
 
 #[test]
@@ -60,17 +54,10 @@ fn a_session_that_may_wait_ends_with_the_answer_or_with_its_patience() {
     let first = waits(&simulation);
     assert_eq!(first.len(), 1, "it is said once");
     assert_eq!(simulation.state.phase, RunPhase::Running);
-    assert_eq!(
-        statuses(&simulation.state)[2],
-        Status::Done,
-        "all else was done first"
-    );
+    assert_eq!(statuses(&simulation.state)[2], Status::Done, "all else was done first");
     // Nothing but the end of this very wait ends it.
     simulation.feed(&over(Timestamp(first[0].0 - 1)));
-    assert_eq!(
-        (simulation.state.phase, waits(&simulation).len()),
-        (RunPhase::Running, 1)
-    );
+    assert_eq!((simulation.state.phase, waits(&simulation).len()), (RunPhase::Running, 1));
 
     let mut answered = simulation;
     answered.feed(&says(Command::reject(TaskId(0), 1, "no")));
@@ -111,11 +98,7 @@ fn what_stops_a_session_stops_its_wait() {
     }
     // After a failure that starts nothing more, an answer moves nothing on.
     let last = "  - {title: d, assignTo: w, review: none, maxAttempts: 1}\n";
-    let options = RunOptions {
-        wait_approvals: Some(Millis::from_secs(60)),
-        fail_fast: true,
-        ..options()
-    };
+    let options = RunOptions { wait_approvals: Some(Millis::from_secs(60)), fail_fast: true, ..options() };
     let mut simulation = Simulation::new(&format!("{MISSION}{last}"), options);
     let last = TaskId(3);
     simulation.run(|state, effect| match effect {

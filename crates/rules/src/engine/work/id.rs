@@ -28,24 +28,15 @@ pub enum TaskWork {
 
 impl WorkId {
     pub fn turn(turn: TurnId) -> Self {
-        Self {
-            task: turn.task,
-            work: TaskWork::Turn(turn.attempt, turn.turn),
-        }
+        Self { task: turn.task, work: TaskWork::Turn(turn.attempt, turn.turn) }
     }
 
     pub fn ask(id: AskId) -> Self {
-        Self {
-            task: id.task,
-            work: TaskWork::Ask(id.number, id.attempt_try),
-        }
+        Self { task: id.task, work: TaskWork::Ask(id.number, id.attempt_try) }
     }
 
     pub fn job(turn: TurnId, job: Job) -> Self {
-        Self {
-            task: turn.task,
-            work: TaskWork::Job(turn.attempt, turn.turn, job),
-        }
+        Self { task: turn.task, work: TaskWork::Job(turn.attempt, turn.turn, job) }
     }
 
     /// The name of the work for people.

@@ -88,14 +88,8 @@ pub const fn policy(job: WorkKind) -> Policy {
             ..DONE_AGAIN
         },
         // Whoever answers for the mission, or agrees to something, is asked by name: nobody else can.
-        WorkKind::Ask(_) | WorkKind::Triage => Policy {
-            request_retries: 3,
-            ..DONE_AGAIN
-        },
-        WorkKind::Command => Policy {
-            start_retries: 1,
-            ..DONE_AGAIN
-        },
+        WorkKind::Ask(_) | WorkKind::Triage => Policy { request_retries: 3, ..DONE_AGAIN },
+        WorkKind::Command => Policy { start_retries: 1, ..DONE_AGAIN },
         WorkKind::Scan => DONE_AGAIN,
         WorkKind::Deliver => Policy {
             request_retries: 2,

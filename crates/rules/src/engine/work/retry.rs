@@ -77,17 +77,8 @@ pub enum Retry {
 impl FailedTry {
     /// A request that failed, for the reasons of this class.
     pub fn of(class: FailureClass, retry_after: Option<Millis>, jitter: u16) -> Self {
-        let again = if class.request_retried() {
-            Again::Request
-        } else {
-            Again::Nothing
-        };
-        Self {
-            class,
-            again,
-            retry_after,
-            jitter,
-        }
+        let again = if class.request_retried() { Again::Request } else { Again::Nothing };
+        Self { class, again, retry_after, jitter }
     }
 
     /// The decision for work of this policy, of which `before` tries had failed.
@@ -105,10 +96,7 @@ impl FailedTry {
             LongestPause::GiveUp(longest) => Some(pause).filter(|pause| *pause <= longest),
         };
         match pause.filter(|_| failed_before < retries) {
-            Some(pause) => Retry::After {
-                pause,
-                of: 1 + retries,
-            },
+            Some(pause) => Retry::After { pause, of: 1 + retries },
             None if self.class == FailureClass::UsageWindow => Retry::Window,
             None => Retry::Never,
         }

@@ -12,12 +12,8 @@ use super::{
 pub const MOST_JUDGES: usize = 6;
 
 /// The rules by which seats become one.
-pub const RULES: [Consensus; 4] = [
-    Consensus::Median,
-    Consensus::ExcludeOutliers,
-    Consensus::ClippedMean,
-    Consensus::Mean,
-];
+pub const RULES: [Consensus; 4] =
+    [Consensus::Median, Consensus::ExcludeOutliers, Consensus::ClippedMean, Consensus::Mean];
 
 /// How rows are held against people.
 #[derive(Debug, Clone, Copy)]
@@ -95,25 +91,15 @@ pub fn evaluate(
             step();
         }
     }
-    let candidates: Vec<_> = entries
-        .iter()
-        .map(|entry| (entry.seats.len(), entry.measures, entry.sample.clone()))
-        .collect();
+    let candidates: Vec<_> =
+        entries.iter().map(|entry| (entry.seats.len(), entry.measures, entry.sample.clone())).collect();
     let has_scores = set.items.iter().any(|item| item.truth.points.is_some());
-    Evaluation {
-        suggestion: suggest(&candidates, has_scores),
-        entries,
-    }
+    Evaluation { suggestion: suggest(&candidates, has_scores), entries }
 }
 
 /// How many entries a set has: what `step` counts up to.
 pub fn steps(set: &LabelSet, panels: &[Vec<usize>]) -> usize {
-    set.judges.len()
-        + if panels.is_empty() {
-            triples(set).len()
-        } else {
-            panels.len() * RULES.len()
-        }
+    set.judges.len() + if panels.is_empty() { triples(set).len() } else { panels.len() * RULES.len() }
 }
 
 fn triples(set: &LabelSet) -> Vec<Vec<usize>> {
@@ -174,13 +160,7 @@ fn entry(
         };
         let said = said_of(set, item, &seats, rule);
         let passed = said.is_some_and(|points| points >= settings.bar);
-        sample.push(
-            item.group,
-            said.unwrap_or_else(lowest),
-            passed,
-            item.truth.points,
-            good,
-        );
+        sample.push(item.group, said.unwrap_or_else(lowest), passed, item.truth.points, good);
     }
     let dimensions = (0..set.dimensions.len())
         .map(|dimension| {
@@ -193,9 +173,7 @@ fn entry(
         replies: replies(set, &seats),
         measures: sample.measures(settings.rounds, settings.seed),
         dimensions,
-        skips: rule
-            .filter(|_| seats.len() == 3)
-            .map(|rule| skips(set, &seats, rule, settings.bar)),
+        skips: rule.filter(|_| seats.len() == 3).map(|rule| skips(set, &seats, rule, settings.bar)),
         fit: Fit::of(&mut cases),
         cases,
         seats,
@@ -220,10 +198,7 @@ fn sample_of_dimension(
             .says
             .iter()
             .map(|say| {
-                say.as_ref().map(|say| super::Say {
-                    dimensions: vec![say.dimensions[dimension]],
-                    ..*say
-                })
+                say.as_ref().map(|say| super::Say { dimensions: vec![say.dimensions[dimension]], ..*say })
             })
             .collect(),
     };
@@ -241,13 +216,7 @@ fn sample_of_dimension(
         let item = only(item);
         let said = said_of(&narrow, &item, seats, rule);
         let passed = said.is_some_and(|points| points >= bar);
-        sample.push(
-            item.group,
-            said.unwrap_or_else(lowest),
-            passed,
-            Some(truth),
-            truth >= bar,
-        );
+        sample.push(item.group, said.unwrap_or_else(lowest), passed, Some(truth), truth >= bar);
     }
     sample
 }

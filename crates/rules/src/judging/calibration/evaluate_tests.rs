@@ -9,11 +9,7 @@ fn set() -> LabelSet {
     for index in 0..40 {
         let human = 1 + index % 5;
         let harsh = (human - 1).max(1);
-        let odd = if index == 0 {
-            "no idea".to_owned()
-        } else {
-            format!("Score: {}", 6 - human)
-        };
+        let odd = if index == 0 { "no idea".to_owned() } else { format!("Score: {}", 6 - human) };
         let row = format!(
             r#"{{"group":"{}","dims":["d"],"scale":[1,5],"human":{{"mean":[{human}]}},"raw_replies":[
             {{"judge":"fair","texts":["Score: {human}"]}},{{"judge":"harsh","texts":["Score: {harsh}"]}},
@@ -28,25 +24,15 @@ fn set() -> LabelSet {
 #[test]
 fn judges_and_panels_are_measured_and_the_fewest_good_seats_suggested() {
     let set = set();
-    let settings = EvaluationSettings {
-        bar: Points::whole(60),
-        rounds: 50,
-        seed: 1,
-    };
+    let settings = EvaluationSettings { bar: Points::whole(60), rounds: 50, seed: 1 };
     let mut told = 0;
     let evaluation = evaluate(&set, &[], &settings, || told += 1);
     assert_eq!((told, steps(&set, &[])), (4, 4));
-    let [fair, harsh, odd, panel] = evaluation.entries.as_slice() else {
-        panic!("{:?}", evaluation.entries)
-    };
+    let [fair, harsh, odd, panel] = evaluation.entries.as_slice() else { panic!("{:?}", evaluation.entries) };
     let value = |estimate: Option<crate::judging::calibration::Estimate>| estimate.unwrap().value;
     assert!((value(fair.measures.spearman) - 1.0).abs() < 1e-9);
     assert!((value(fair.measures.accuracy) - 1.0).abs() < 1e-9);
-    assert!(
-        (value(harsh.measures.mae) - 0.8).abs() < 1e-9,
-        "{:?}",
-        harsh.measures
-    );
+    assert!((value(harsh.measures.mae) - 0.8).abs() < 1e-9, "{:?}", harsh.measures);
     assert!(value(odd.measures.spearman) < -0.8);
     // What could not be read counts as the lowest score: 6 − 2 × human is wrong by 2.4, but for that one by 0.
     assert!((value(odd.measures.mae) - 2.3).abs() < 1e-9);
@@ -61,10 +47,7 @@ fn judges_and_panels_are_measured_and_the_fewest_good_seats_suggested() {
     // All but those eight on which the first two stand on both sides of the bar.
     assert_eq!(skips.in_order.skipped, 31);
     assert_eq!(evaluation.suggestion.unwrap().candidate, 0);
-    assert_eq!(
-        evaluate(&set, &[vec![0, 1]], &settings, || ()).entries.len(),
-        3 + RULES.len()
-    );
+    assert_eq!(evaluate(&set, &[vec![0, 1]], &settings, || ()).entries.len(), 3 + RULES.len());
 }
 
 #[test]
@@ -107,11 +90,7 @@ fn one_score_among_verdicts_is_enough_to_go_by_scores() {
         for row in rows {
             collector.push(&row.replace('\n', " ")).unwrap();
         }
-        let settings = EvaluationSettings {
-            bar: Points::whole(60),
-            rounds: 0,
-            seed: 1,
-        };
+        let settings = EvaluationSettings { bar: Points::whole(60), rounds: 0, seed: 1 };
         let evaluation = evaluate(&collector.finish()[0], &[], &settings, || ());
         evaluation.suggestion.unwrap().candidate
     };

@@ -101,10 +101,7 @@ impl Fit {
                 case.held_out = rounded(others.good(case.points));
             }
         }
-        Ok(Self {
-            a: rounded(whole.a),
-            b: rounded(whole.b),
-        })
+        Ok(Self { a: rounded(whole.a), b: rounded(whole.b) })
     }
 
     /// The probability that work with these points is good.
@@ -116,8 +113,7 @@ impl Fit {
     /// its 80 % interval. `None` where no score is.
     pub fn bar(&self, cases: &[LabelledWork], cap: f64) -> Option<Points> {
         let bars = scores(cases).into_iter().rev();
-        bars.take_while(|bar| self.most_false_passes(cases, *bar) < cap)
-            .last()
+        bars.take_while(|bar| self.most_false_passes(cases, *bar) < cap).last()
     }
 
     /// The upper end of the 80 % interval of the share of bad work that passes a bar: of the share that was counted, or of the
@@ -131,9 +127,7 @@ impl Fit {
         // A fit foretells as many as there are.
         let bad = sum(&is_bad);
         let share = f64::min(sum(&|case| passes(case) * foretold(case)) / bad, 1.0);
-        let [a, b] = self.solved(cases.iter(), [0.0; 2], |case, p| {
-            p * (1.0 - p) * (share - passes(case))
-        });
+        let [a, b] = self.solved(cases.iter(), [0.0; 2], |case, p| p * (1.0 - p) * (share - passes(case)));
         let mut moved: BTreeMap<usize, f64> = BTreeMap::new();
         for case in cases {
             let by_fit = (foretold(case) - is_bad(case)) * (a + b * centred(case.points));
@@ -159,11 +153,7 @@ impl Fit {
             let (value, weight) = (value(case, p), p * (1.0 - p));
             first += value;
             second += value * x;
-            curve = [
-                curve[0] + weight,
-                curve[1] + weight * x,
-                curve[2] + weight * x * x,
-            ];
+            curve = [curve[0] + weight, curve[1] + weight * x, curve[2] + weight * x * x];
         }
         let determinant = curve[0] * curve[2] - curve[1] * curve[1];
         [
@@ -207,10 +197,7 @@ impl Fit {
     pub fn figures(&self, cases: &[LabelledWork]) -> Figures {
         let n = cases.len() as f64;
         let share = |count: usize| four(count as f64 / n.max(1.0));
-        let is_wrong: Vec<bool> = cases
-            .iter()
-            .map(|case| (case.held_out >= 0.5) != case.good)
-            .collect();
+        let is_wrong: Vec<bool> = cases.iter().map(|case| (case.held_out >= 0.5) != case.good).collect();
         // By the whole fit: who is left out of one leaves a trace of the truth among equal scores.
         let doubt = |case: &LabelledWork| -(self.good(case.points) - 0.5).abs();
         let doubts: Vec<f64> = cases.iter().map(doubt).collect();
@@ -288,9 +275,7 @@ impl Drift {
 }
 
 fn sums(all: impl Iterator<Item = [f64; 3]>) -> [f64; 3] {
-    all.fold([0.0; 3], |sum, one| {
-        [sum[0] + one[0], sum[1] + one[1], sum[2] + one[2]]
-    })
+    all.fold([0.0; 3], |sum, one| [sum[0] + one[0], sum[1] + one[1], sum[2] + one[2]])
 }
 
 /// The forecast beside the truth, in ten classes of P(good): the mean of each, the share of good work, cases.
@@ -303,9 +288,7 @@ pub fn reliability(cases: &[LabelledWork]) -> Vec<(f64, f64, usize)> {
         class.2 += 1;
     }
     let filled = classes.into_iter().filter(|class| class.2 > 0);
-    filled
-        .map(|(foretold, good, n)| (foretold / n as f64, good / n as f64, n))
-        .collect()
+    filled.map(|(foretold, good, n)| (foretold / n as f64, good / n as f64, n)).collect()
 }
 
 /// The shares of bad and of good work that pass at each bar, from the strictest to the kindest.
@@ -317,9 +300,7 @@ pub fn roc(cases: &[LabelledWork]) -> Vec<(f64, f64)> {
     };
     let bars = scores(cases);
     let bars = bars.iter().rev();
-    std::iter::once((0.0, 0.0))
-        .chain(bars.map(|bar| (share(*bar, false), share(*bar, true))))
-        .collect()
+    std::iter::once((0.0, 0.0)).chain(bars.map(|bar| (share(*bar, false), share(*bar, true)))).collect()
 }
 
 fn scores(cases: &[LabelledWork]) -> BTreeSet<Points> {

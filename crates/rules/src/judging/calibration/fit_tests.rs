@@ -26,17 +26,10 @@ fn a_fit_says_how_probable_good_work_is_and_what_others_say_of_each_group() {
     let good = cases.iter().filter(|case| case.good).count() as f64;
     assert!((foretold - good).abs() < 0.01, "{foretold} {good}");
     assert!(fit.good(Points::whole(20)) < 0.15 && fit.good(Points::FULL) > 0.85);
-    assert!(
-        cases
-            .iter()
-            .all(|case| (case.held_out - fit.good(case.points)).abs() < 0.05)
-    );
+    assert!(cases.iter().all(|case| (case.held_out - fit.good(case.points)).abs() < 0.05));
     let figures = fit.figures(&cases);
     assert_eq!((figures.labels, figures.groups), (200, 50));
-    assert!(
-        figures.accuracy > 0.85 && figures.accuracy_of_sure >= figures.accuracy,
-        "{figures:?}"
-    );
+    assert!(figures.accuracy > 0.85 && figures.accuracy_of_sure >= figures.accuracy, "{figures:?}");
     // Among equal scores nobody is surer: what is left out of a fit says nothing of it.
     let mut equal = cases.clone();
     equal.iter_mut().for_each(|case| {
@@ -54,9 +47,7 @@ fn few_labels_or_few_of_a_kind_carry_no_fit() {
     assert_eq!(Fit::of(&mut cases(49, 10)), Err(Unfit::Few(49)));
     assert!(Fit::of(&mut cases(50, 10)).is_ok());
     let mut kind = cases(60, 10);
-    kind.iter_mut()
-        .enumerate()
-        .for_each(|(index, case)| case.good = index >= 9);
+    kind.iter_mut().enumerate().for_each(|(index, case)| case.good = index >= 9);
     assert_eq!(Fit::of(&mut kind), Err(Unfit::OneKind { good: 51, bad: 9 }));
     kind[20].good = false;
     assert!(Fit::of(&mut kind).is_ok());
@@ -88,15 +79,9 @@ fn the_band_touches_the_bar_and_lies_where_verdicts_are_least_sure() {
     let band = fit.band(&cases, strict, 0.2).unwrap();
     assert!((0.17..=0.2).contains(&held(band)), "{band:?}");
     // Below it lies good work that would fail.
-    assert!(
-        band[0] < Points::whole(65) && band[1] >= Points::whole(74),
-        "{band:?}"
-    );
+    assert!(band[0] < Points::whole(65) && band[1] >= Points::whole(74), "{band:?}");
     let even = fit.band(&cases, Points::whole(60), 0.2).unwrap();
-    assert!(
-        even[0] < Points::whole(60) && even[1] > Points::whole(60),
-        "{even:?}"
-    );
+    assert!(even[0] < Points::whole(60) && even[1] > Points::whole(60), "{even:?}");
     assert_eq!(fit.band(&cases, strict, 0.0), None);
 }
 
@@ -106,11 +91,7 @@ fn groups_that_hold_together_say_less() {
     let fit = Fit::of(&mut apart).unwrap();
     let mut together = apart.clone();
     for (index, case) in together.iter_mut().enumerate() {
-        case.group = if index.is_multiple_of(10) {
-            index / 100
-        } else {
-            case.group + 4
-        };
+        case.group = if index.is_multiple_of(10) { index / 100 } else { case.group + 4 };
     }
     let most = |cases: &[LabelledWork]| fit.most_false_passes(cases, Points::whole(75));
     assert!(most(&together) > most(&apart) + 0.01);
@@ -126,10 +107,7 @@ fn few_say_little_and_what_a_fit_foretells_counts_where_none_was_seen() {
     // By luck no bad work among many has the top scores, though much of it lies close below.
     let mut lucky = cases(400, 3);
     let top = Points::whole(90);
-    lucky
-        .iter_mut()
-        .filter(|case| case.points >= top)
-        .for_each(|case| case.good = true);
+    lucky.iter_mut().filter(|case| case.points >= top).for_each(|case| case.good = true);
     let fit = Fit::of(&mut lucky).unwrap();
     let foretold = |case: &LabelledWork| 1.0 - fit.good(case.points);
     let above: f64 = lucky.iter().filter(|case| case.points >= top).map(foretold).sum();
@@ -139,10 +117,7 @@ fn few_say_little_and_what_a_fit_foretells_counts_where_none_was_seen() {
     assert!(most > share && share > upper_end(0.0, bad), "{most} {share}");
     // Bad work that fools all judges was counted, whatever a fit makes of it.
     let mut fooled = cases(400, 1000);
-    fooled
-        .iter_mut()
-        .filter(|case| case.points == Points::FULL)
-        .for_each(|case| case.good = false);
+    fooled.iter_mut().filter(|case| case.points == Points::FULL).for_each(|case| case.good = false);
     let bad = || fooled.iter().filter(|case| !case.good);
     let share = bad().filter(|case| case.points == Points::FULL).count() as f64 / bad().count() as f64;
     let fit = Fit::of(&mut fooled.clone()).unwrap();
@@ -200,10 +175,7 @@ fn drift_is_scores_that_moved_or_that_say_less() {
     };
     let points = |case: &LabelledWork| case.points.to_f64() as u8;
     let same = drift(&|_, case| points(case));
-    assert_eq!(
-        (same.rows, same.shift, same.drifted),
-        (120, Estimate::of(0.0, Some((0.0, 0.0))), false)
-    );
+    assert_eq!((same.rows, same.shift, same.drifted), (120, Estimate::of(0.0, Some((0.0, 0.0))), false));
     let noise = drift(&|index, case| {
         (points(case) + if index % 2 == 0 { 1 } else { 0 }).max(1) - u8::from(index % 4 > 1)
     });
@@ -221,12 +193,6 @@ fn pictures_begin_at_nothing_and_end_at_everything() {
     let mut cases = cases(100, 10);
     Fit::of(&mut cases).unwrap();
     let curve = roc(&cases);
-    assert_eq!(
-        (curve.first(), curve.last()),
-        (Some(&(0.0, 0.0)), Some(&(1.0, 1.0)))
-    );
-    assert_eq!(
-        reliability(&cases).iter().map(|class| class.2).sum::<usize>(),
-        100
-    );
+    assert_eq!((curve.first(), curve.last()), (Some(&(0.0, 0.0)), Some(&(1.0, 1.0))));
+    assert_eq!(reliability(&cases).iter().map(|class| class.2).sum::<usize>(), 100);
 }

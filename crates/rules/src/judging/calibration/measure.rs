@@ -93,16 +93,7 @@ impl Sample {
             let interval = drawn.next().flatten();
             value.map(|value| Estimate::of(value, interval))
         });
-        let [
-            spearman,
-            kendall,
-            mae,
-            accuracy,
-            false_pass_rate,
-            auroc,
-            kappa,
-            false_fail_rate,
-        ] = estimates;
+        let [spearman, kendall, mae, accuracy, false_pass_rate, auroc, kappa, false_fail_rate] = estimates;
         Measures {
             items: self.len(),
             spearman,
@@ -139,10 +130,7 @@ pub struct Estimate {
 impl Estimate {
     /// A rounded value with its interval.
     pub fn of(value: f64, interval: Option<(f64, f64)>) -> Self {
-        Self {
-            value: rounded(value),
-            interval: interval.map(|(low, high)| (rounded(low), rounded(high))),
-        }
+        Self { value: rounded(value), interval: interval.map(|(low, high)| (rounded(low), rounded(high))) }
     }
 }
 

@@ -103,9 +103,7 @@ impl LabelSet {
     /// The points that one judge's scores of an item come to; `None` where it gave none.
     pub fn points_of(&self, item: &CalibrationItem, judge: usize) -> Option<Points> {
         let scores = item.says.get(judge)?.as_ref()?.complete()?;
-        let parts = scores
-            .into_iter()
-            .zip(self.dimensions.iter().map(|dimension| dimension.weight));
+        let parts = scores.into_iter().zip(self.dimensions.iter().map(|dimension| dimension.weight));
         Points::weighted_mean(parts)
     }
 
@@ -113,9 +111,7 @@ impl LabelSet {
     pub fn items_of<'a>(&'a self, judges: &'a [usize]) -> impl Iterator<Item = &'a CalibrationItem> {
         let asked =
             |item: &CalibrationItem, judge: &usize| item.says.get(*judge).is_some_and(Option::is_some);
-        self.items
-            .iter()
-            .filter(move |item| judges.iter().all(|judge| asked(item, judge)))
+        self.items.iter().filter(move |item| judges.iter().all(|judge| asked(item, judge)))
     }
 }
 

@@ -103,12 +103,9 @@ mod tests {
     #[test]
     fn verdicts_that_the_third_seat_changes_are_counted() {
         let mut counts = Skipped::default();
-        for (decided, with_all) in [
-            (None, true),
-            (Some(true), true),
-            (Some(true), false),
-            (Some(false), true),
-        ] {
+        for (decided, with_all) in
+            [(None, true), (Some(true), true), (Some(true), false), (Some(false), true)]
+        {
             counts.count(decided, with_all);
         }
         assert_eq!((counts.panels, counts.skipped, counts.changed), (4, 3, 2));

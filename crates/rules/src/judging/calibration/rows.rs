@@ -161,18 +161,11 @@ impl Collector {
         let value: Value = serde_json::from_str(line)?;
         let key = row_key(&value);
         let row: CalibrationRow = serde_json::from_str(line)?;
-        let JudgedRow {
-            dimensions,
-            truth,
-            says: said,
-        } = judged(&row)?;
+        let JudgedRow { dimensions, truth, says: said } = judged(&row)?;
         if said.is_empty() {
             return Err(RowError::Unjudged);
         }
-        let group = row
-            .group
-            .clone()
-            .unwrap_or_else(|| format!("\0{}", self.groups.len()));
+        let group = row.group.clone().unwrap_or_else(|| format!("\0{}", self.groups.len()));
         let name = row.source.as_deref().unwrap_or("labels");
         let fresh = self.groups.len();
         let group = *self.groups.entry(format!("{name}\0{group}")).or_insert(fresh);
@@ -183,20 +176,12 @@ impl Collector {
             says.resize(set.judges.len(), None);
             says[judge] = Some(say);
         }
-        set.items.push(CalibrationItem {
-            row: key,
-            group,
-            truth,
-            says,
-        });
+        set.items.push(CalibrationItem { row: key, group, truth, says });
         Ok(())
     }
 
     fn set(&mut self, name: &str, dimensions: Vec<Dimension>) -> &mut LabelSet {
-        let found = self
-            .sets
-            .iter()
-            .position(|set| set.name == name && set.dimensions == dimensions);
+        let found = self.sets.iter().position(|set| set.name == name && set.dimensions == dimensions);
         let index = found.unwrap_or_else(|| {
             self.sets.push(LabelSet {
                 name: name.to_owned(),
@@ -256,11 +241,7 @@ fn judged(row: &CalibrationRow) -> Result<JudgedRow<'_>, RowError> {
         }
         says.push((name, say));
     }
-    Ok(JudgedRow {
-        dimensions,
-        truth,
-        says,
-    })
+    Ok(JudgedRow { dimensions, truth, says })
 }
 
 fn judge(set: &mut LabelSet, name: &str) -> usize {
@@ -324,21 +305,13 @@ fn truth(row: &CalibrationRow, scales: &[Scale]) -> Result<Truth, RowError> {
         .collect::<Result<_, _>>()?;
     let [low, high] = row.scale;
     let whole = Scale::new(low, high).ok_or(RowError::NoScale(low, high))?;
-    let said = human
-        .global
-        .or(human.score)
-        .map(|value| points(value, &whole))
-        .transpose()?;
+    let said = human.global.or(human.score).map(|value| points(value, &whole)).transpose()?;
     let mean = || {
         let all: Option<Vec<Points>> = dimensions.iter().copied().collect();
         let weight = |name: &String| *row.weights.get(name).unwrap_or(&Decimal::ONE);
         Points::weighted_mean(all?.into_iter().zip(row.dims.iter().map(weight)))
     };
-    let truth = Truth {
-        points: said.or_else(mean),
-        dimensions,
-        good: human.pass,
-    };
+    let truth = Truth { points: said.or_else(mean), dimensions, good: human.pass };
     if truth.points.is_none() && truth.good.is_none() {
         return Err(RowError::NoTruth);
     }
@@ -364,12 +337,7 @@ fn reply_of(
     if replies.texts.is_empty() && replies.scores.is_empty() {
         return Err(RowError::NoReply);
     }
-    let mut say = Say {
-        dimensions: Vec::with_capacity(scales.len()),
-        read: 0,
-        recorded: 0,
-        asked: None,
-    };
+    let mut say = Say { dimensions: Vec::with_capacity(scales.len()), read: 0, recorded: 0, asked: None };
     for (index, scale) in scales.iter().enumerate() {
         let text = replies.texts.get(index).and_then(Option::as_deref);
         let read = text.and_then(|text| parse_rating(text, scale).ok());
@@ -424,31 +392,19 @@ mod tests {
     #[test]
     fn a_row_is_read_with_every_scale_on_one() {
         let sets = collect(&[ROW, &ROW.replace(r#""judge":"k""#, r#""judge":"m""#)]).unwrap();
-        let [set] = sets.as_slice() else {
-            panic!("{sets:?}")
-        };
+        let [set] = sets.as_slice() else { panic!("{sets:?}") };
         assert_eq!(set.judges, ["j", "k", "m"]);
         let item = &set.items[0];
         let points = |value: u8| Some(Points::whole(value));
         let j = item.says[0].as_ref().unwrap();
-        assert_eq!(
-            (j.dimensions.clone(), j.read, j.recorded),
-            (vec![points(80), points(100)], 1, 1)
-        );
+        assert_eq!((j.dimensions.clone(), j.read, j.recorded), (vec![points(80), points(100)], 1, 1));
         let k = item.says[1].as_ref().unwrap();
-        assert_eq!(
-            (k.dimensions.clone(), k.complete()),
-            (vec![None, points(20)], None)
-        );
+        assert_eq!((k.dimensions.clone(), k.complete()), (vec![None, points(20)], None));
         assert_eq!(item.says[2], None, "m was not asked about the first");
         // (100 + 60) / 2
         assert_eq!(item.truth.points, points(80));
         assert_eq!(set.items[1].group, item.group);
-        assert_eq!(
-            set.items_of(&[0, 1]).count(),
-            1,
-            "k was not asked about the second"
-        );
+        assert_eq!(set.items_of(&[0, 1]).count(), 1, "k was not asked about the second");
     }
 
     #[test]
@@ -466,10 +422,7 @@ mod tests {
             let mut row: serde_json::Value = serde_json::from_str(ROW).unwrap();
             row["work"] = work.into();
             row["raw_replies"] = serde_json::json!([{"judge": "j", "reply": reply}]);
-            collect(&[&row.to_string()]).unwrap()[0].items[0].says[0]
-                .as_ref()
-                .unwrap()
-                .read
+            collect(&[&row.to_string()]).unwrap()[0].items[0].says[0].as_ref().unwrap().read
         };
         assert_eq!(read("done"), 2);
         assert_eq!(read(&format!("done: {reply}")), 0);
@@ -477,9 +430,7 @@ mod tests {
 
     #[test]
     fn rows_of_other_dimensions_are_another_set() {
-        let other = ROW
-            .replace(r#""x","y""#, r#""x","z""#)
-            .replace(r#""y":"#, r#""z":"#);
+        let other = ROW.replace(r#""x","y""#, r#""x","z""#).replace(r#""y":"#, r#""z":"#);
         let sets = collect(&[ROW, &other, &ROW.replace(r#""source":"s""#, r#""source":"t""#)]).unwrap();
         let names: Vec<&str> = sets.iter().map(|set| &*set.name).collect();
         assert_eq!(names, ["s", "s", "t"]);
@@ -500,16 +451,8 @@ mod tests {
             (r#""dims":["x","y"]"#, r#""dims":[]"#, "no dimension"),
             (r#""dims":["x","y"]"#, r#""dims":["x","x"]"#, "twice"),
             (r#""scale":[1,5]"#, r#""scale":[5,1]"#, "no scale"),
-            (
-                r#""scale":[1,5]"#,
-                r#""scale":[1,5],"weights":{"x":0}"#,
-                "not above 0",
-            ),
-            (
-                r#""scores":[4,1]"#,
-                r#""scores":[4]"#,
-                "1 scores for 2 dimensions",
-            ),
+            (r#""scale":[1,5]"#, r#""scale":[1,5],"weights":{"x":0}"#, "not above 0"),
+            (r#""scores":[4,1]"#, r#""scores":[4]"#, "1 scores for 2 dimensions"),
             (r#""mean":[5,0.5]"#, r#""mean":[5]"#, "1 human means"),
             (r#""mean":[5,0.5]"#, r#""mean":[6,0.5]"#, "not on the scale"),
             (r#""mean":[5,0.5]"#, r#""overall_1_5":4"#, "no global"),

@@ -99,12 +99,7 @@ pub fn auroc(scores: &[f64], good: &[bool]) -> Option<f64> {
     let ranks = ranks(scores);
     let positives = good.iter().filter(|good| **good).count() as f64;
     let negatives = good.len() as f64 - positives;
-    let sum: f64 = ranks
-        .iter()
-        .zip(good)
-        .filter(|(_, good)| **good)
-        .map(|(rank, _)| rank)
-        .sum();
+    let sum: f64 = ranks.iter().zip(good).filter(|(_, good)| **good).map(|(rank, _)| rank).sum();
     (positives > 0.0 && negatives > 0.0)
         .then(|| (sum - positives * (positives + 1.0) / 2.0) / (positives * negatives))
 }
@@ -138,13 +133,7 @@ impl Confusion {
     }
 
     fn shares(self) -> Option<[f64; 4]> {
-        let cells = [
-            self.good_passed,
-            self.good_failed,
-            self.bad_passed,
-            self.bad_failed,
-        ]
-        .map(f64::from);
+        let cells = [self.good_passed, self.good_failed, self.bad_passed, self.bad_failed].map(f64::from);
         let all: f64 = cells.iter().sum();
         (all > 0.0).then(|| cells.map(|cell| cell / all))
     }
@@ -215,22 +204,13 @@ mod tests {
         assert!(close(kendall(&x, &y), 4.0 / 6.0));
         assert!(close(spearman(&x, &y), 0.8));
         // Ties: ranks 1.5, 1.5, 3 against 1, 2, 3.
-        assert!(close(
-            spearman(&[1.0, 1.0, 2.0], &[1.0, 2.0, 3.0]),
-            0.75f64.sqrt()
-        ));
-        assert!(close(
-            kendall(&[1.0, 1.0, 2.0], &[1.0, 2.0, 3.0]),
-            2.0 / 6f64.sqrt()
-        ));
+        assert!(close(spearman(&[1.0, 1.0, 2.0], &[1.0, 2.0, 3.0]), 0.75f64.sqrt()));
+        assert!(close(kendall(&[1.0, 1.0, 2.0], &[1.0, 2.0, 3.0]), 2.0 / 6f64.sqrt()));
         assert_eq!(spearman(&[1.0, 1.0], &[1.0, 2.0]), None);
         assert_eq!(spearman(&[1.0, 2.0], &[1.0, 1.0]), None);
         assert_eq!(kendall(&[1.0, 1.0], &[1.0, 2.0]), None);
         assert!(close(mean_error(&[1.0, 5.0], &[2.0, 3.0]), 1.5));
-        assert!(close(
-            auroc(&[1.0, 2.0, 2.0, 3.0], &[false, false, true, true]),
-            0.875
-        ));
+        assert!(close(auroc(&[1.0, 2.0, 2.0, 3.0], &[false, false, true, true]), 0.875));
         assert_eq!(auroc(&[1.0, 2.0], &[true, true]), None);
     }
 
@@ -238,12 +218,7 @@ mod tests {
     fn verdicts_against_the_truth() {
         let good = [true, true, true, false, false];
         let counts = Confusion::of([true, true, false, true, false], &good);
-        let cells = [
-            counts.good_passed,
-            counts.good_failed,
-            counts.bad_passed,
-            counts.bad_failed,
-        ];
+        let cells = [counts.good_passed, counts.good_failed, counts.bad_passed, counts.bad_failed];
         assert_eq!(cells, [2, 1, 1, 1]);
         assert!(close(counts.accuracy(), 0.6));
         assert!(close(counts.false_pass_rate(), 0.5));
@@ -257,10 +232,7 @@ mod tests {
         assert_eq!(one_of_each.false_pass_rate(), Some(1.0));
         assert_eq!(one_of_each.balanced_accuracy(), Some(0.5));
         let never = Confusion::of([false, false], &[false, false]);
-        assert_eq!(
-            (always.balanced_accuracy(), never.balanced_accuracy()),
-            (None, None)
-        );
+        assert_eq!((always.balanced_accuracy(), never.balanced_accuracy()), (None, None));
     }
 
     #[test]

@@ -61,10 +61,7 @@ pub enum StoredError {
 
 impl StoredFits {
     pub fn new(fits: Vec<StoredFit>) -> Self {
-        Self {
-            version: VERSION,
-            fits,
-        }
+        Self { version: VERSION, fits }
     }
 
     /// Reads a file.
@@ -105,10 +102,6 @@ impl StoredFit {
             && cases.iter().zip(&self.cases).all(|(again, case)| {
                 is_near(again.held_out, case.held_out) && Points::new(case.points.value()).is_some()
             });
-        if is_same {
-            Ok(())
-        } else {
-            Err(StoredError::Damaged(self.names()))
-        }
+        if is_same { Ok(()) } else { Err(StoredError::Damaged(self.names())) }
     }
 }

@@ -26,11 +26,7 @@ pub struct Suggestion {
 /// scores, and a higher AUROC where they only gave verdicts.
 pub fn suggest(candidates: &[(usize, Measures, Sample)], has_scores: bool) -> Option<Suggestion> {
     let merit = |measures: &Measures| -> Option<Estimate> {
-        if has_scores {
-            measures.spearman
-        } else {
-            measures.auroc
-        }
+        if has_scores { measures.spearman } else { measures.auroc }
     };
     let best = candidates
         .iter()
@@ -62,16 +58,11 @@ fn bar(sample: &Sample) -> Points {
     let steps = || (4u8..=20).map(|step| Points::whole(step * 5));
     let few_bad = |bar: &Points| {
         let verdicts = sample.at_bar(*bar);
-        verdicts
-            .false_pass_rate()
-            .is_none_or(|rate| rate <= MAX_FALSE_PASS)
-            && verdicts.good_passed > 0
+        verdicts.false_pass_rate().is_none_or(|rate| rate <= MAX_FALSE_PASS) && verdicts.good_passed > 0
     };
     steps().find(few_bad).unwrap_or_else(|| {
         let told_apart = |bar: &Points| sample.at_bar(*bar).balanced_accuracy().unwrap_or(0.0);
-        steps()
-            .max_by(|a, b| told_apart(a).total_cmp(&told_apart(b)))
-            .unwrap_or_else(|| Points::whole(60))
+        steps().max_by(|a, b| told_apart(a).total_cmp(&told_apart(b))).unwrap_or_else(|| Points::whole(60))
     })
 }
 
@@ -101,10 +92,7 @@ mod tests {
         ten.extend([(90, false), (60, true), (55, true)]);
         assert_eq!(bar(&sample(&ten)), Points::whole(35));
         assert_eq!(bar(&sample(&[(90, true), (50, false)])), Points::whole(55));
-        assert_eq!(
-            bar(&sample(&[(30, true), (90, false), (25, false)])),
-            Points::whole(30)
-        );
+        assert_eq!(bar(&sample(&[(30, true), (90, false), (25, false)])), Points::whole(30));
     }
 
     #[test]

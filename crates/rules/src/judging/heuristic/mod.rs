@@ -87,9 +87,7 @@ enum ClaimForm<'a> {
 ///
 /// They are as the criteria write them, so they may point anywhere: look at them beneath the workspace only.
 pub fn named_files(criteria: &[String]) -> Vec<String> {
-    named(criteria, |clause| {
-        !clause.subject.is_empty() && !is_command(clause)
-    })
+    named(criteria, |clause| !clause.subject.is_empty() && !is_command(clause))
 }
 
 /// The commands that the criteria name, each once, in order: whoever wants to grade them must run these.
@@ -147,10 +145,7 @@ fn read(criterion: &str) -> Option<Vec<Clause<'_>>> {
             }
             said => said,
         };
-        let clause = Clause {
-            subject: last?,
-            form: form(said, || quoted.next())?,
-        };
+        let clause = Clause { subject: last?, form: form(said, || quoted.next())? };
         // Of the output there may be only a part, so nothing of it is counted.
         (!clause.subject.is_empty() || matches!(clause.form, ClaimForm::Contains(..))).then_some(clause)
     });
@@ -199,32 +194,20 @@ fn grade_one(criterion: &str, facts: &Facts) -> Observation {
 }
 
 fn judge(clause: &Clause<'_>, facts: &Facts) -> Observation {
-    let place = if clause.subject.is_empty() {
-        "the output"
-    } else {
-        clause.subject
-    };
+    let place = if clause.subject.is_empty() { "the output" } else { clause.subject };
     if let ClaimForm::Exits(code) = clause.form {
         let command = facts.commands.iter().find(|command| command.command == place);
-        return command.map_or_else(
-            || (None, format!("`{place}` was not run")),
-            |command| exits(command, code),
-        );
+        return command
+            .map_or_else(|| (None, format!("`{place}` was not run")), |command| exits(command, code));
     }
     let Some(file) = facts.files.iter().find(|file| file.path == clause.subject) else {
         return (None, format!("nothing is known about {place}"));
     };
-    let unread = (
-        None,
-        format!("{place} is not a text that could be read to its end"),
-    );
+    let unread = (None, format!("{place} is not a text that could be read to its end"));
     match (&clause.form, &file.content) {
         (ClaimForm::Exists(wanted), Some(_)) => (Some(*wanted), format!("{place} exists")),
         // What is not there has no lines and lacks no words.
-        (form, None) => (
-            Some(matches!(form, ClaimForm::Exists(false))),
-            format!("{place} does not exist"),
-        ),
+        (form, None) => (Some(matches!(form, ClaimForm::Exists(false))), format!("{place} does not exist")),
         (ClaimForm::Contains(wanted, literal), Some(FileContent { text: Some(text), .. })) => {
             let there = text.text.contains(literal);
             let verb = if there { "contains" } else { "does not contain" };
@@ -243,11 +226,7 @@ fn judge(clause: &Clause<'_>, facts: &Facts) -> Observation {
             };
             let holds = if *least { has >= *count } else { has <= *count };
             // The rest of a text that was cut can only add to its beginning.
-            if whole || holds == *least {
-                (Some(holds), format!("{place} has {has} {unit}"))
-            } else {
-                unread
-            }
+            if whole || holds == *least { (Some(holds), format!("{place} has {has} {unit}")) } else { unread }
         }
         _ => unread,
     }
@@ -263,10 +242,7 @@ fn exits(command: &CommandFacts, code: i32) -> Observation {
     if command.exit == Some(code) {
         (Some(true), how)
     } else {
-        (
-            Some(false),
-            format!("{how}\n{}", command.output.trim()).trim_end().to_owned(),
-        )
+        (Some(false), format!("{how}\n{}", command.output.trim()).trim_end().to_owned())
     }
 }
 

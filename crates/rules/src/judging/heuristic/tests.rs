@@ -4,35 +4,23 @@ use super::*;
 use crate::domain::CriterionResult;
 
 fn text(text: &str) -> Text {
-    Text {
-        text: text.to_owned(),
-        whole: true,
-    }
+    Text { text: text.to_owned(), whole: true }
 }
 
 fn file(path: &str, content: Option<&str>) -> FileFacts {
     FileFacts {
         path: path.to_owned(),
-        content: content.map(|content| FileContent {
-            bytes: content.len() as u64,
-            text: Some(text(content)),
-        }),
+        content: content
+            .map(|content| FileContent { bytes: content.len() as u64, text: Some(text(content)) }),
     }
 }
 
 fn command(command: &str, exit: Option<i32>, output: &str) -> CommandFacts {
-    CommandFacts {
-        command: command.to_owned(),
-        exit,
-        output: output.to_owned(),
-    }
+    CommandFacts { command: command.to_owned(), exit, output: output.to_owned() }
 }
 
 fn facts() -> Facts {
-    let part = Text {
-        text: "first".to_owned(),
-        whole: false,
-    };
+    let part = Text { text: "first".to_owned(), whole: false };
     Facts {
         files: vec![
             file("a.md", Some("# Title\nhello Mutex\nTODO\n")),
@@ -40,16 +28,10 @@ fn facts() -> Facts {
             file("empty.txt", Some("")),
             file("gone.md", None),
             file("", Some("The answer is 42.")),
-            FileFacts {
-                path: "image.png".to_owned(),
-                content: Some(FileContent { bytes: 9, text: None }),
-            },
+            FileFacts { path: "image.png".to_owned(), content: Some(FileContent { bytes: 9, text: None }) },
             FileFacts {
                 path: "large.log".to_owned(),
-                content: Some(FileContent {
-                    bytes: 9_000_000,
-                    text: Some(part),
-                }),
+                content: Some(FileContent { bytes: 9_000_000, text: Some(part) }),
             },
         ],
         commands: vec![
@@ -202,10 +184,7 @@ fn a_failed_command_shows_the_end_of_what_it_printed() {
 #[test]
 fn the_evidence_says_what_was_seen() {
     for (criterion, evidence) in [
-        (
-            "`a.md` exists and contains `TODO`",
-            "a.md exists; a.md contains `TODO`",
-        ),
+        ("`a.md` exists and contains `TODO`", "a.md exists; a.md contains `TODO`"),
         ("`gone.md` exists", "gone.md does not exist"),
         ("`a.md` contains `bye`", "a.md does not contain `bye`"),
         ("`empty.txt` has at most 0 bytes", "empty.txt has 0 bytes"),
@@ -232,10 +211,7 @@ fn the_commands_to_run_are_those_that_are_named() {
         "the output contains `make`",
     ]
     .map(str::to_owned);
-    assert_eq!(
-        named_commands(&criteria),
-        ["cargo test", "grep 'a  b' c", "grep 'a b' c"]
-    );
+    assert_eq!(named_commands(&criteria), ["cargo test", "grep 'a  b' c", "grep 'a b' c"]);
     assert!(names_the_output(&criteria) && !names_the_output(&criteria[..6]));
 }
 
@@ -270,10 +246,7 @@ fn any_criterion() -> impl Strategy<Value = String> {
         Just("has at least 3 lines"),
         Just("`"),
     ];
-    prop_oneof![
-        any::<String>(),
-        prop::collection::vec(word, 0..9).prop_map(|words| words.join(" ")),
-    ]
+    prop_oneof![any::<String>(), prop::collection::vec(word, 0..9).prop_map(|words| words.join(" ")),]
 }
 
 proptest! {

@@ -7,15 +7,7 @@ use super::json::Json;
 /// Keys below which a reply may put its findings.
 const LISTS: &[&str] = &["findings", "issues", "problems", "vulnerabilities"];
 /// Keys of what a finding says.
-const DESCRIPTIONS: &[&str] = &[
-    "description",
-    "finding",
-    "issue",
-    "title",
-    "message",
-    "problem",
-    "text",
-];
+const DESCRIPTIONS: &[&str] = &["description", "finding", "issue", "title", "message", "problem", "text"];
 /// The keys for the severity of a finding.
 const SEVERITIES: &[&str] = &["severity", "level", "priority"];
 /// Keys of what shows it.
@@ -45,9 +37,7 @@ pub(crate) fn is_finding(value: &Json) -> bool {
 
 /// Whether a finding says in a text of its own what is wrong.
 pub(crate) fn is_described(finding: &Json) -> bool {
-    finding
-        .get(DESCRIPTIONS)
-        .is_some_and(|said| !is_nothing(&said.words()))
+    finding.get(DESCRIPTIONS).is_some_and(|said| !is_nothing(&said.words()))
 }
 
 /// The findings of a verdict that does not hang on them: at most so many.
@@ -65,9 +55,7 @@ fn add<'a>(list: &'a Json, severity: Option<Severity>, items: &mut Vec<FindingIt
             one => items.push(item(one, severity)),
         }),
         Json::Object(entries) if !entries.is_empty() && entries.iter().all(|(_, inner)| is_list(inner)) => {
-            entries
-                .iter()
-                .for_each(|(key, inner)| add(inner, severity_named(key).or(severity), items));
+            entries.iter().for_each(|(key, inner)| add(inner, severity_named(key).or(severity), items));
         }
         Json::Text(text) if is_nothing(text) => {}
         other => items.push(item(other, severity)),
@@ -95,11 +83,8 @@ fn item(item: &Json, severity: Option<Severity>) -> FindingItem<'_> {
     };
     // Of a key that stands there twice, the worse counts.
     let own = SEVERITIES.iter().find(|key| item.get(&[key]).is_some());
-    let own = own.and_then(|key| {
-        item.all(&[key])
-            .map(|said| severity_named(&said.words()).unwrap_or(unrated))
-            .max()
-    });
+    let own = own
+        .and_then(|key| item.all(&[key]).map(|said| severity_named(&said.words()).unwrap_or(unrated)).max());
     let finding = Finding {
         severity: own.or(severity).unwrap_or(unrated),
         description,

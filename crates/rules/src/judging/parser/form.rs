@@ -51,12 +51,7 @@ pub(super) fn values_of(reply: &str, parts: &Parts, work: &Quoted) -> Result<Rep
     }
     let is_own = |(_, place): &(Json, JsonPlace)| matches!(place, JsonPlace::Whole | JsonPlace::Embedded);
     let (own, doubted): (Vec<_>, Vec<_>) = found.values.into_iter().partition(is_own);
-    Ok(ReplyValues {
-        declared: declared(&parts.own, &own),
-        own,
-        doubted,
-        broken: found.broken,
-    })
+    Ok(ReplyValues { declared: declared(&parts.own, &own), own, doubted, broken: found.broken })
 }
 
 impl ReplyValues {
@@ -147,9 +142,7 @@ impl Json {
         let mut found = self.all(names);
         let first = found.next();
         match found.next() {
-            Some(_) => Err(Unparsed::Duplicate(
-                names.first().copied().unwrap_or_default().to_owned(),
-            )),
+            Some(_) => Err(Unparsed::Duplicate(names.first().copied().unwrap_or_default().to_owned())),
             None => Ok(first),
         }
     }
@@ -178,11 +171,7 @@ impl Json {
     /// # Errors
     /// When it is another one.
     pub fn required_word<T: Clone>(&self, name: &'static str, known: &[(&str, T)]) -> Result<T, Unparsed> {
-        let said = self
-            .only(&[name])?
-            .and_then(Json::text)
-            .unwrap_or_default()
-            .trim();
+        let said = self.only(&[name])?.and_then(Json::text).unwrap_or_default().trim();
         let mut known_words = known.iter();
         let found = known_words.find(|(word, _)| word.eq_ignore_ascii_case(said));
         let words = || known.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
@@ -198,10 +187,7 @@ impl Json {
             Self::Number(number) => number.to_string(),
             Self::List(items) => {
                 let words = items.iter().map(Json::words);
-                words
-                    .filter(|words| !words.is_empty())
-                    .collect::<Vec<_>>()
-                    .join("; ")
+                words.filter(|words| !words.is_empty()).collect::<Vec<_>>().join("; ")
             }
             Self::Object(entries) => {
                 let words = entries.iter().map(|(key, inner)| (key, inner.words()));
@@ -222,16 +208,10 @@ impl Json {
 /// # Errors
 /// When it is no such number.
 pub(crate) fn share(value: &Json, what: &str) -> Result<Points, Unparsed> {
-    let number = value
-        .number()
-        .ok_or_else(|| Unparsed::NotANumber(what.to_owned()))?;
+    let number = value.number().ok_or_else(|| Unparsed::NotANumber(what.to_owned()))?;
     let points = number.checked_mul(rust_decimal::Decimal::ONE_HUNDRED);
     let points = points.and_then(Points::new);
-    points.ok_or_else(|| Unparsed::OffScale {
-        what: what.to_owned(),
-        value: number,
-        scale: Scale::SHARE,
-    })
+    points.ok_or_else(|| Unparsed::OffScale { what: what.to_owned(), value: number, scale: Scale::SHARE })
 }
 
 /// A line that is such a word, behind its label or alone. A line of JSON is read as JSON.
@@ -304,9 +284,7 @@ fn of_line(line: &str) -> Option<bool> {
 /// The verdict in the first word of a text; a plain "no" only where it is all.
 fn of_words(text: &str) -> Option<bool> {
     let text = text.to_lowercase();
-    let mut words = text
-        .split(|c: char| !c.is_alphanumeric())
-        .filter(|word| !word.is_empty());
+    let mut words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     let (first, is_all) = (words.next()?, words.next().is_none());
     if !is_all && ["no", "yes"].contains(&first) {
         return None;

@@ -45,13 +45,11 @@ impl Json {
             Self::Object(entries) => {
                 let mut seen = BTreeSet::new();
                 let mut entries = entries.iter();
-                entries.find_map(|(key, value)| {
-                    if seen.insert(key) {
-                        value.key_twice()
-                    } else {
-                        Some(key.as_str())
-                    }
-                })
+                entries.find_map(
+                    |(key, value)| {
+                        if seen.insert(key) { value.key_twice() } else { Some(key.as_str()) }
+                    },
+                )
             }
             Self::List(items) => items.iter().find_map(Self::key_twice),
             Self::Text(_) | Self::Number(_) | Self::Bool(_) | Self::Null => None,
@@ -136,10 +134,7 @@ pub(super) struct ReplyJson {
 
 /// Finds the outermost JSON objects and lists of objects in the reviewer's own words.
 pub(super) fn find(reply: &str, parts: &Parts) -> ReplyJson {
-    let mut found = ReplyJson {
-        values: Vec::new(),
-        broken: false,
-    };
+    let mut found = ReplyJson { values: Vec::new(), broken: false };
     if let Some(value) = parse(reply.trim()) {
         found.values.push((value, JsonPlace::Whole));
         return found;
@@ -238,13 +233,8 @@ fn scan(text: &str, found: &mut ReplyJson) {
 fn is_aside(before: &str, behind: &str) -> bool {
     let mut behind = behind.split('\n');
     let shared = [before.rsplit('\n').next(), behind.next()];
-    shared
-        .into_iter()
-        .flatten()
-        .any(|line| !line.chars().all(is_decoration))
-        || behind
-            .next()
-            .is_some_and(|next| next.trim_start().starts_with(char::is_lowercase))
+    shared.into_iter().flatten().any(|line| !line.chars().all(is_decoration))
+        || behind.next().is_some_and(|next| next.trim_start().starts_with(char::is_lowercase))
 }
 
 /// An opening brace before a quote, or an opening bracket before a brace: what prose and code rarely write.

@@ -1,16 +1,8 @@
 //! Keys by which verdicts in JSON name their parts, each without case, spaces, underscores and hyphens.
 
 /// Keys below which a reviewer may put the scores.
-pub const CONTAINERS: &[&str] = &[
-    "scores",
-    "dimensions",
-    "dimensionscores",
-    "ratings",
-    "evaluation",
-    "assessment",
-    "criteria",
-    "grades",
-];
+pub const CONTAINERS: &[&str] =
+    &["scores", "dimensions", "dimensionscores", "ratings", "evaluation", "assessment", "criteria", "grades"];
 /// Keys of a dimension's name, score and reasoning, most usual first.
 pub const NAMES: &[&str] = &["dimension", "name", "criterion"];
 pub const SCORES: &[&str] = &["score", "rating", "grade"];

@@ -163,11 +163,7 @@ fn one_number(reply: &str, work: &Quoted) -> Result<ParsedEvaluation, Unparsed> 
     if value > Decimal::ZERO && is_share {
         return Err(Unparsed::Share(value));
     }
-    let off_scale = || Unparsed::OffScale {
-        what: "score".to_owned(),
-        value,
-        scale: Scale::POINTS,
-    };
+    let off_scale = || Unparsed::OffScale { what: "score".to_owned(), value, scale: Scale::POINTS };
     let points = Points::new(value).ok_or_else(off_scale)?;
     let findings = values.findings(panel::MAX_FINDINGS);
     let reasoning = match &object {

@@ -30,7 +30,5 @@ pub fn take_number(text: &str) -> Option<(Decimal, &str)> {
 
 /// The number, if the text is nothing else.
 pub fn number_in(text: &str) -> Option<Decimal> {
-    take_number(text)
-        .filter(|(_, rest)| rest.is_empty())
-        .map(|(number, _)| number)
+    take_number(text).filter(|(_, rest)| rest.is_empty()).map(|(number, _)| number)
 }

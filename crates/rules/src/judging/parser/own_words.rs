@@ -34,9 +34,7 @@ static MOVES: LazyLock<Regex> =
 /// overwrite is gone. Whatever else moves the cursor within a line leaves a mark that is part of no number.
 pub fn visible(text: &str) -> String {
     let text = if text.contains('\x1b') {
-        MOVES
-            .replace_all(&HARMLESS.replace_all(text, ""), "\u{fffd}")
-            .into_owned()
+        MOVES.replace_all(&HARMLESS.replace_all(text, ""), "\u{fffd}").into_owned()
     } else {
         text.to_owned()
     };
@@ -66,11 +64,7 @@ pub fn visible(text: &str) -> String {
 
 /// Separates own words from quotations.
 pub fn split(reply: &str) -> Parts<'_> {
-    let mut parts = Parts {
-        own: Vec::new(),
-        json: Vec::new(),
-        doubtful: Vec::new(),
-    };
+    let mut parts = Parts { own: Vec::new(), json: Vec::new(), doubtful: Vec::new() };
     let (mut quotation, mut begin) = (Quotation::default(), 0);
     let mut lines = Lines { reply, at: 0 };
     while let Some((at, line)) = lines.next() {
@@ -98,8 +92,7 @@ fn opens_untrusted(line: &str) -> bool {
 
 fn closes_untrusted(line: &str) -> bool {
     line.split("</").skip(1).any(|tag| {
-        tag.get(..UNTRUSTED_TAG.len())
-            .is_some_and(|name| name.eq_ignore_ascii_case(UNTRUSTED_TAG))
+        tag.get(..UNTRUSTED_TAG.len()).is_some_and(|name| name.eq_ignore_ascii_case(UNTRUSTED_TAG))
     })
 }
 

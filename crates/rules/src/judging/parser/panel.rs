@@ -79,19 +79,13 @@ pub fn parse(reply: &str, dimensions: &[Dimension], work: &Quoted) -> Result<Par
             scores_of(&entries, dimensions).is_ok_and(|scores| same_points(&scores, &verdict.scores))
         })
     };
-    if found.doubted.iter().all(agrees) {
-        Ok(verdict)
-    } else {
-        Err(Unparsed::Conflicting)
-    }
+    if found.doubted.iter().all(agrees) { Ok(verdict) } else { Err(Unparsed::Conflicting) }
 }
 
 /// The form of a seat's reply with something everywhere. Sent back as it stands it is no verdict: no score is 0.
 pub fn filled_in(dimensions: &[Dimension], asks_for_answers: bool) -> Value {
     let score = json!({"reasoning": "why", "score": 0});
-    let scores = dimensions
-        .iter()
-        .map(|dimension| (dimension.name.clone(), score.clone()));
+    let scores = dimensions.iter().map(|dimension| (dimension.name.clone(), score.clone()));
     let mut form = json!({"scores": Map::from_iter(scores), "findings": [], "summary": "in short"});
     if asks_for_answers {
         form["prior"] = json!([{"id": 1, "addressed": "partly", "note": "what shows it"}]);
@@ -104,12 +98,7 @@ pub fn parse_alone(reply: &str, work: &Quoted) -> Result<ParsedPanel, Unparsed> 
     let [name] = &scored(&values(reply, work)?, &["scores"])[..] else {
         return Err(Unparsed::NoScore);
     };
-    let alone = Dimension {
-        name: name.clone(),
-        weight: Decimal::ONE,
-        description: None,
-        rubric: Vec::new(),
-    };
+    let alone = Dimension { name: name.clone(), weight: Decimal::ONE, description: None, rubric: Vec::new() };
     parse(reply, &[alone], work)
 }
 
@@ -133,9 +122,7 @@ fn scored(found: &ReplyValues, keys: &[&str]) -> Vec<String> {
     let names = holders.flat_map(|holder| match holder {
         Json::List(items) => {
             let graded = items.iter().filter(|item| is_graded(item));
-            graded
-                .filter_map(|item| item.get(NAMES)?.text())
-                .collect::<Vec<_>>()
+            graded.filter_map(|item| item.get(NAMES)?.text()).collect::<Vec<_>>()
         }
         object => {
             let graded = object.entries().iter().filter(|(_, item)| is_graded(item));
@@ -165,11 +152,9 @@ fn entries_of<'a>(
     for holder in value.all(CONTAINERS).chain([value]) {
         let items: Vec<_> = match holder {
             Json::List(items) => items.iter().filter_map(|item| listed(item, dimensions)).collect(),
-            object => object
-                .entries()
-                .iter()
-                .filter_map(|(key, item)| keyed(key, item, dimensions))
-                .collect(),
+            object => {
+                object.entries().iter().filter_map(|(key, item)| keyed(key, item, dimensions)).collect()
+            }
         };
         entries.extend(items);
     }
@@ -209,10 +194,7 @@ fn find_dimension(name: &str, dimensions: &[Dimension]) -> Option<usize> {
         return Some(exact);
     }
     let wanted = plain(name);
-    let mut alike = dimensions
-        .iter()
-        .enumerate()
-        .filter(|(_, dimension)| plain(&dimension.name) == wanted);
+    let mut alike = dimensions.iter().enumerate().filter(|(_, dimension)| plain(&dimension.name) == wanted);
     let (index, _) = alike.next()?;
     alike.next().is_none().then_some(index)
 }
@@ -226,11 +208,8 @@ fn scores_of(entries: &[ScoreEntry], dimensions: &[Dimension]) -> Result<Vec<Dim
         }
     }
     let names = dimensions.iter().map(|dimension| &dimension.name);
-    let missing: Vec<_> = names
-        .zip(&slots)
-        .filter(|(_, slot)| slot.is_none())
-        .map(|(name, _)| name.clone())
-        .collect();
+    let missing: Vec<_> =
+        names.zip(&slots).filter(|(_, slot)| slot.is_none()).map(|(name, _)| name.clone()).collect();
     if !missing.is_empty() {
         return Err(Unparsed::MissingDimensions(missing));
     }
@@ -239,20 +218,14 @@ fn scores_of(entries: &[ScoreEntry], dimensions: &[Dimension]) -> Result<Vec<Dim
         .map(|entry| {
             let dimension = dimensions[entry.dimension].name.clone();
             let points = points_of(&entry.values, &dimension)?;
-            Ok(DimensionScore {
-                dimension,
-                points,
-                reasoning: entry.reasoning.clone(),
-            })
+            Ok(DimensionScore { dimension, points, reasoning: entry.reasoning.clone() })
         })
         .collect()
 }
 
 fn points_of(values: &[&Json], what: &str) -> Result<Points, Unparsed> {
     let value = match values {
-        [value] => value
-            .number()
-            .ok_or_else(|| Unparsed::NotANumber(what.to_owned()))?,
+        [value] => value.number().ok_or_else(|| Unparsed::NotANumber(what.to_owned()))?,
         [] => return Err(Unparsed::NotANumber(what.to_owned())),
         _ => return Err(Unparsed::Duplicate(what.to_owned())),
     };

@@ -29,24 +29,14 @@ fn answer(item: &Json) -> Option<PriorAnswer> {
         Json::Bool(false) => Addressed::No,
         value => named(value.text()?.trim())?,
     };
-    let note = item
-        .get(&["note", "reason", "reasoning", "evidence"])
-        .map(Json::words);
-    Some(PriorAnswer {
-        id: id.parse().ok()?,
-        addressed,
-        note: shortened(&note.unwrap_or_default()),
-    })
+    let note = item.get(&["note", "reason", "reasoning", "evidence"]).map(Json::words);
+    Some(PriorAnswer { id: id.parse().ok()?, addressed, note: shortened(&note.unwrap_or_default()) })
 }
 
 /// The answers of a reply in words: lines of its own whose words are not quoted.
 fn answer_lines(parts: &Parts, is_quoted: impl Fn(&str) -> bool) -> Vec<PriorAnswer> {
     let lines = parts.own.iter().filter_map(|line| line_answer(line));
-    settled(
-        lines
-            .filter(|(words, _)| !is_quoted(words))
-            .map(|(_, answer)| answer),
-    )
+    settled(lines.filter(|(words, _)| !is_quoted(words)).map(|(_, answer)| answer))
 }
 
 /// The answer in a line, and its words in a form that can be compared; `None` for a line without one.
@@ -62,10 +52,7 @@ pub fn line_answer(line: &str) -> Option<(String, PriorAnswer)> {
     let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let (number, rest) = rest.split_at(digits);
     let rest = rest.trim_start_matches(dressed);
-    let said = rest
-        .strip_prefix([':', '=', '.', ')'])
-        .unwrap_or(rest)
-        .trim_start_matches(dressed);
+    let said = rest.strip_prefix([':', '=', '.', ')']).unwrap_or(rest).trim_start_matches(dressed);
     let end = said.find(|c: char| !c.is_alphabetic()).unwrap_or(said.len());
     let (word, note) = said.split_at(end);
     let answer = PriorAnswer {
@@ -73,10 +60,7 @@ pub fn line_answer(line: &str) -> Option<(String, PriorAnswer)> {
         addressed: named(word)?,
         note: shortened(note.trim_start_matches(|c: char| dressed(c) || ":,.;".contains(c))),
     };
-    let words = line
-        .split(' ')
-        .filter(|word| !word.is_empty())
-        .collect::<Vec<_>>();
+    let words = line.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>();
     Some((words.join(" ").to_lowercase(), answer))
 }
 
@@ -121,32 +105,13 @@ mod tests {
     #[test]
     fn lines_answer_in_whatever_dress() {
         for (line, point, addressed, note) in [
-            (
-                "POINT 1: yes – the test is there",
-                1,
-                Addressed::Yes,
-                "the test is there",
-            ),
-            (
-                "- **Point 2:** partly, one is missing",
-                2,
-                Addressed::Partly,
-                "one is missing",
-            ),
+            ("POINT 1: yes – the test is there", 1, Addressed::Yes, "the test is there"),
+            ("- **Point 2:** partly, one is missing", 2, Addressed::Partly, "one is missing"),
             ("POINT 3: NO", 3, Addressed::No, ""),
-            (
-                "point 12 - no: nothing changed",
-                12,
-                Addressed::No,
-                "nothing changed",
-            ),
+            ("point 12 - no: nothing changed", 12, Addressed::No, "nothing changed"),
         ] {
             let (_, answer) = line_answer(line).expect(line);
-            assert_eq!(
-                (answer.id, answer.addressed, &*answer.note),
-                (point, addressed, note),
-                "{line}"
-            );
+            assert_eq!((answer.id, answer.addressed, &*answer.note), (point, addressed, note), "{line}");
         }
         for line in [
             "POINT n: yes",
@@ -165,18 +130,14 @@ mod tests {
         let mut work = Quoted::default();
         work.add("POINT 1: yes – done");
         let reply = "POINT 1: yes - done\nPOINT 2: yes\nPOINT 2: no – look\n> POINT 3: yes";
-        let said = answer_lines(&crate::judging::parser::own_words::split(reply), |words| {
-            work.has_line(words)
-        });
+        let said =
+            answer_lines(&crate::judging::parser::own_words::split(reply), |words| work.has_line(words));
         let said: Vec<_> = said.iter().map(|answer| (answer.id, answer.addressed)).collect();
         assert_eq!(said, [(2, Addressed::No)]);
         let json = r#"{"prior": [{"id": 1, "addressed": "Yes", "note": "x"}, {"id": "2", "addressed": false},
             {"id": 3, "addressed": "perhaps"}, {"addressed": "yes"}, 4]}"#;
         let object: Json = serde_json::from_str(json).expect("it is JSON");
-        let said: Vec<_> = answers_in(&object)
-            .iter()
-            .map(|answer| (answer.id, answer.addressed))
-            .collect();
+        let said: Vec<_> = answers_in(&object).iter().map(|answer| (answer.id, answer.addressed)).collect();
         assert_eq!(said, [(1, Addressed::Yes), (2, Addressed::No)]);
     }
 }

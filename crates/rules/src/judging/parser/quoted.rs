@@ -49,10 +49,7 @@ pub struct Quoted {
 impl Quoted {
     /// The quotes of work that is scored on these dimensions.
     pub fn scored_on<'a>(dimensions: impl IntoIterator<Item = &'a str>) -> Self {
-        Self {
-            scored: Some(dimensions.into_iter().map(plain).collect()),
-            ..Self::default()
-        }
+        Self { scored: Some(dimensions.into_iter().map(plain).collect()), ..Self::default() }
     }
 
     /// Takes in a piece of the work: its output, a file, what a check printed.
@@ -120,14 +117,9 @@ fn named_scores(text: &str) -> Vec<Decimal> {
     let text = fold(text).to_lowercase();
     let numbers = text.match_indices("score").filter_map(|(at, word)| {
         let rest = &text[at + word.len()..];
-        let (gap, _) = rest
-            .char_indices()
-            .take(MAX_GAP)
-            .find(|(_, c)| c.is_ascii_digit())?;
+        let (gap, _) = rest.char_indices().take(MAX_GAP).find(|(_, c)| c.is_ascii_digit())?;
         let rest = &rest[gap..];
-        let end = rest
-            .find(|c: char| !c.is_ascii_digit() && c != '.')
-            .unwrap_or(rest.len());
+        let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
         number_in(rest[..end].trim_end_matches('.'))
     });
     numbers.collect()
@@ -139,10 +131,7 @@ fn remember(known: &mut BTreeSet<Digest>, digest: Digest) -> bool {
 }
 
 fn of_score(score: Decimal) -> Digest {
-    digest(
-        &Json::Object(vec![("score".to_owned(), Json::Number(score))]),
-        true,
-    )
+    digest(&Json::Object(vec![("score".to_owned(), Json::Number(score))]), true)
 }
 
 /// The digest of a value, equal for all that claim the same, with the reasons for it or without them.
@@ -163,9 +152,7 @@ fn collect(name: &str, value: &Json, with_reasons: bool, claims: &mut BTreeSet<(
         Json::Null => return,
         Json::Bool(said) => format!("is {said}"),
         Json::List(items) if !items.is_empty() => {
-            return items
-                .iter()
-                .for_each(|item| collect(name, item, with_reasons, claims));
+            return items.iter().for_each(|item| collect(name, item, with_reasons, claims));
         }
         Json::Object(entries) if !entries.is_empty() => {
             let named = value.get(NAMES).and_then(Json::text).map(plain);
@@ -228,11 +215,7 @@ mod tests {
                 r#"[{"name": "A", "rating": 4}]"#,
                 r#"{"criteria": {"a": {"grade": 4}}}"#,
             ],
-            &[
-                r#"{"score": 4}"#,
-                r#"{"Score": "4", "max": 100}"#,
-                r#"{"rating": 4}"#,
-            ],
+            &[r#"{"score": 4}"#, r#"{"Score": "4", "max": 100}"#, r#"{"rating": 4}"#],
             &[r#"{"decision": "approve"}"#, r#"{"Decision": "APPROVE"}"#],
         ] {
             let digests: BTreeSet<Digest> = alike.iter().map(|json| of(json)).collect();
@@ -264,10 +247,7 @@ mod tests {
     fn a_claim_has_the_digest_of_its_parts_with_their_lengths() {
         let text = |text: &str| [&(text.len() as u64).to_le_bytes(), text.as_bytes()].concat();
         let parts = ["ab", "is true", "c", "4.5", "c", "x y"].map(text);
-        assert_eq!(
-            of(r#"{"c": [4.50, " X  y"], "ab": true, "d": null}"#),
-            Digest::of(&parts.concat())
-        );
+        assert_eq!(of(r#"{"c": [4.50, " X  y"], "ab": true, "d": null}"#), Digest::of(&parts.concat()));
     }
 
     #[test]
@@ -279,11 +259,7 @@ mod tests {
             ["{\"score\": 1}", "{\"score\": 2}"],
             ["{\"verdict\": \"pass\"}", "{\"verdict\": \"fail\"}"],
         ] {
-            let mut quoted = Quoted {
-                lines: full(),
-                objects: full(),
-                ..Quoted::default()
-            };
+            let mut quoted = Quoted { lines: full(), objects: full(), ..Quoted::default() };
             assert!(!quoted.drowns_out());
             for text in [first, second, "it is done", "SCORE: no"] {
                 quoted.add(text);
@@ -335,9 +311,7 @@ mod tests {
 
     /// The text within a text, so many times.
     fn within(text: &str, layers: usize) -> String {
-        (0..layers).fold(text.to_owned(), |text, _| {
-            serde_json::json!({"a": text}).to_string()
-        })
+        (0..layers).fold(text.to_owned(), |text, _| serde_json::json!({"a": text}).to_string())
     }
 
     #[test]
@@ -370,10 +344,7 @@ mod tests {
             assert!(has(mixed, mixed));
         }
         // One that is quoted beside others is quoted; where none is given there is nothing to quote.
-        assert!(has(
-            verdict,
-            &format!("{verdict}\nor\n{{\"verdict\": \"fail\", \"reason\": \"s\"}}")
-        ));
+        assert!(has(verdict, &format!("{verdict}\nor\n{{\"verdict\": \"fail\", \"reason\": \"s\"}}")));
         assert!(!has(verdict, "It is good."));
         assert!(!has(&within(verdict, 4), verdict), "texts within texts end");
         assert!(has(r#"{"depth": 5}"#, r#"{"depth": 5}"#));

@@ -36,26 +36,17 @@ static MARK: LazyLock<Regex> = LazyLock::new(|| {
 pub fn own_words(reply: &str) -> Result<String, Unparsed> {
     let reply = visible(reply);
     // Marks within the texts of an object that is the whole reply are no marks.
-    let is_one_value = matches!(
-        json::find(&reply, &split(&reply)).values[..],
-        [(_, JsonPlace::Whole)]
-    );
+    let is_one_value = matches!(json::find(&reply, &split(&reply)).values[..], [(_, JsonPlace::Whole)]);
     let own = if is_one_value {
         reply
     } else {
         let own = without_tokens(answer(&reply)?);
         // Marks that only stand there since tokens were taken out are doubtful.
         let again = answer(&own)?;
-        (again.trim() == own.trim())
-            .then_some(())
-            .ok_or(Unparsed::Reasoning)?;
+        (again.trim() == own.trim()).then_some(()).ok_or(Unparsed::Reasoning)?;
         own
     };
-    if own.trim().is_empty() {
-        Err(Unparsed::Empty)
-    } else {
-        Ok(own)
-    }
+    if own.trim().is_empty() { Err(Unparsed::Empty) } else { Ok(own) }
 }
 
 /// Ends a line where a token of a model's template, such as `<|im_end|>`, stands in it.
@@ -104,9 +95,7 @@ fn answer(reply: &str) -> Result<&str, Unparsed> {
             let is_quoted = is_quotation
                 || line[..mark.start()].ends_with(quotes)
                 || line[mark.end()..].starts_with(quotes);
-            let closes = ["closes", "end", "empty"]
-                .iter()
-                .any(|name| found.name(name).is_some());
+            let closes = ["closes", "end", "empty"].iter().any(|name| found.name(name).is_some());
             match (closes || found.name("answers").is_some(), is_quoted) {
                 (false, is_quoted) => depth += usize::from(!is_quoted),
                 (true, true) => is_doubtful = true,
@@ -118,9 +107,5 @@ fn answer(reply: &str) -> Result<&str, Unparsed> {
             }
         }
     }
-    if depth == 0 && !is_doubtful {
-        Ok(&reply[begin..])
-    } else {
-        Err(Unparsed::Reasoning)
-    }
+    if depth == 0 && !is_doubtful { Ok(&reply[begin..]) } else { Err(Unparsed::Reasoning) }
 }

@@ -39,11 +39,7 @@ impl Marker {
     /// A marker whose text is no plain number.
     fn unreadable(text: &str) -> Self {
         let excerpt = text.trim().chars().take(MAX_EXCERPT).collect();
-        if text.contains(char::is_numeric) {
-            Self::Malformed(excerpt)
-        } else {
-            Self::Blank(excerpt)
-        }
+        if text.contains(char::is_numeric) { Self::Malformed(excerpt) } else { Self::Blank(excerpt) }
     }
 }
 
@@ -63,11 +59,7 @@ pub fn agree(markers: &[Marker], scale: &Scale) -> Result<Decimal, Unparsed> {
     }
     match (agreed, empty) {
         (Some(value), _) if scale.contains(value) => Ok(value),
-        (Some(value), _) => Err(Unparsed::OffScale {
-            what: "score".to_owned(),
-            value,
-            scale: *scale,
-        }),
+        (Some(value), _) => Err(Unparsed::OffScale { what: "score".to_owned(), value, scale: *scale }),
         (None, Some(text)) => Err(Unparsed::Malformed(text.clone())),
         (None, None) => Err(Unparsed::NoScore),
     }
@@ -108,10 +100,7 @@ fn is_verdict(object: &Json, place: JsonPlace) -> bool {
 
 /// Whether the object names no other scale than ours.
 fn scale_fits(object: &Json, scale: &Scale) -> bool {
-    object
-        .get(SCALE_KEYS)
-        .and_then(Json::number)
-        .is_none_or(|high| high == scale.high)
+    object.get(SCALE_KEYS).and_then(Json::number).is_none_or(|high| high == scale.high)
 }
 
 /// The score lines among `lines`.
@@ -147,10 +136,7 @@ pub fn without_score_lines(reply: &str) -> String {
         // The number may stand alone on the next line.
         let next = (at..lines.len()).find(|next| !lines[*next].trim().is_empty());
         if let Some(next) = next.filter(|_| trim_start_decoration(rest).is_empty())
-            && matches!(
-                value(&fold(lines[next]), &Scale::POINTS, Remark::Refused),
-                Marker::Value(_)
-            )
+            && matches!(value(&fold(lines[next]), &Scale::POINTS, Remark::Refused), Marker::Value(_))
         {
             at = next + 1;
         }
@@ -186,10 +172,7 @@ fn after_label<'a>(line: &'a str, scale: &Scale) -> Option<&'a str> {
             rest = after;
             break;
         }
-        if !QUALIFIERS
-            .iter()
-            .any(|qualifier| word.eq_ignore_ascii_case(qualifier))
-        {
+        if !QUALIFIERS.iter().any(|qualifier| word.eq_ignore_ascii_case(qualifier)) {
             return None;
         }
         rest = trim_start_decoration(after);
@@ -222,11 +205,7 @@ fn skip_scale<'a>(text: &'a str, scale: &Scale) -> &'a str {
         format!("outof{}", scale.high),
         format!("/{}", scale.high),
     ];
-    if known.contains(&hint.to_ascii_lowercase()) {
-        rest
-    } else {
-        text
-    }
+    if known.contains(&hint.to_ascii_lowercase()) { rest } else { text }
 }
 
 /// Whether a remark may follow the number.
@@ -257,9 +236,7 @@ fn skip_denominator<'a>(text: &'a str, scale: &Scale) -> Option<&'a str> {
     if let Some(rest) = start.strip_prefix('%') {
         return (scale.high == Decimal::ONE_HUNDRED).then_some(rest);
     }
-    let over = start
-        .strip_prefix('/')
-        .or_else(|| strip_words(start, &["out", "of"]));
+    let over = start.strip_prefix('/').or_else(|| strip_words(start, &["out", "of"]));
     let Some(over) = over else {
         return Some(text);
     };
@@ -308,7 +285,5 @@ fn strip_words<'a>(text: &'a str, words: &[&str]) -> Option<&'a str> {
 }
 
 fn contains_ignore_case(text: &str, word: &str) -> bool {
-    text.as_bytes()
-        .windows(word.len())
-        .any(|window| window.eq_ignore_ascii_case(word.as_bytes()))
+    text.as_bytes().windows(word.len()).any(|window| window.eq_ignore_ascii_case(word.as_bytes()))
 }

@@ -93,20 +93,13 @@ fn reply() -> impl Strategy<Value = String> {
 fn check_invariants(reply: &str) -> Result<(), TestCaseError> {
     if let Ok(read) = parse_evaluation(reply) {
         prop_assert!(Scale::POINTS.contains(read.points.value()));
-        prop_assert!(
-            reply.contains(char::is_numeric),
-            "a score out of nothing: {reply:?}"
-        );
+        prop_assert!(reply.contains(char::is_numeric), "a score out of nothing: {reply:?}");
     }
     if let Ok(value) = parse_rating(reply, &Scale::SCORE) {
         prop_assert!(Scale::SCORE.contains(value));
     }
-    let dimension = Dimension {
-        name: "a".to_owned(),
-        weight: Decimal::ONE,
-        description: None,
-        rubric: Vec::new(),
-    };
+    let dimension =
+        Dimension { name: "a".to_owned(), weight: Decimal::ONE, description: None, rubric: Vec::new() };
     if let Ok(read) = parse_scores(reply, &[dimension]) {
         prop_assert_eq!(read.scores.len(), 1);
         let points = read.scores[0].points;
@@ -144,12 +137,8 @@ proptest! {
 /// meet. With quadratic work anywhere the test runs for minutes.
 #[test]
 fn long_replies_take_no_time() {
-    let dimension = Dimension {
-        name: "a".to_owned(),
-        weight: Decimal::ONE,
-        description: None,
-        rubric: Vec::new(),
-    };
+    let dimension =
+        Dimension { name: "a".to_owned(), weight: Decimal::ONE, description: None, rubric: Vec::new() };
     for piece in [
         "{",
         "[{",

@@ -109,22 +109,13 @@ pub struct Scale {
 
 impl Scale {
     /// Points: 0 to 100.
-    pub const POINTS: Self = Self {
-        low: Decimal::ZERO,
-        high: Decimal::ONE_HUNDRED,
-    };
+    pub const POINTS: Self = Self { low: Decimal::ZERO, high: Decimal::ONE_HUNDRED };
 
     /// The scale of a panel's dimensions: 1 to 5.
-    pub const SCORE: Self = Self {
-        low: Decimal::ONE,
-        high: Decimal::from_parts(5, 0, 0, false, 0),
-    };
+    pub const SCORE: Self = Self { low: Decimal::ONE, high: Decimal::from_parts(5, 0, 0, false, 0) };
 
     /// A share: 0 to 1.
-    pub const SHARE: Self = Self {
-        low: Decimal::ZERO,
-        high: Decimal::ONE,
-    };
+    pub const SHARE: Self = Self { low: Decimal::ZERO, high: Decimal::ONE };
 
     /// The scale from `low` to `high`, if `low` is not negative and below `high`.
     pub fn new(low: Decimal, high: Decimal) -> Option<Self> {

@@ -190,11 +190,7 @@ mod tests {
 
     #[test]
     fn codes_are_unique_ordered_and_explained() {
-        assert!(
-            Code::ALL
-                .windows(2)
-                .all(|pair| pair[0].as_str() < pair[1].as_str())
-        );
+        assert!(Code::ALL.windows(2).all(|pair| pair[0].as_str() < pair[1].as_str()));
         for code in Code::ALL {
             assert_eq!(code.as_str().to_lowercase().parse::<Code>().unwrap(), *code);
             assert!(code.explanation().len() > 40, "{code}");

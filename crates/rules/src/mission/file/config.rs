@@ -58,15 +58,11 @@ impl Layers {
     }
 
     pub fn channels(&self) -> HashSet<Box<str>> {
-        self.each()
-            .flat_map(|config| config.channels.0.iter().map(|(name, _)| name.clone()))
-            .collect()
+        self.each().flat_map(|config| config.channels.0.iter().map(|(name, _)| name.clone())).collect()
     }
 
     pub fn rubrics(&self) -> HashSet<Box<str>> {
-        self.each()
-            .flat_map(|config| config.rubrics.0.iter().map(|(name, _)| name.clone()))
-            .collect()
+        self.each().flat_map(|config| config.rubrics.0.iter().map(|(name, _)| name.clone())).collect()
     }
 }
 
@@ -75,9 +71,7 @@ fn add_missing<T: Clone>(above: &mut Named<T>, below: &Named<T>) {
         return;
     }
     let taken: HashSet<Box<str>> = above.0.iter().map(|(name, _)| name.clone()).collect();
-    above
-        .0
-        .extend(below.0.iter().filter(|(name, _)| !taken.contains(name)).cloned());
+    above.0.extend(below.0.iter().filter(|(name, _)| !taken.contains(name)).cloned());
 }
 
 /// Loads and validates a `quorum.yaml`; `has_workers` says whether this build hands work to workers on other machines.
@@ -86,11 +80,8 @@ fn add_missing<T: Clone>(above: &mut Named<T>, below: &Named<T>) {
 /// Everything that is wrong with the file.
 pub fn load_config(source: &Source, layer: ConfigLayer, has_workers: bool) -> Result<Config, Report> {
     let text = source.text()?;
-    let Document {
-        tree,
-        checked,
-        value: mut config,
-    } = read_document::<Config>(&source.name, text, Some(Mission::TABLE))?;
+    let Document { tree, checked, value: mut config } =
+        read_document::<Config>(&source.name, text, Some(Mission::TABLE))?;
     let mut problems = checked.problems;
     problems.append(validate::validate_config(&config, has_workers));
     let failed = problems.has_errors();
@@ -126,10 +117,7 @@ pub fn setting_paths() -> Vec<(String, bool)> {
 
 /// The settings that a mission itself gives, with its own budget among them.
 pub fn settings_of(mission: Mission) -> Settings {
-    Settings {
-        budget: mission.budget.or(mission.settings.budget),
-        ..mission.settings
-    }
+    Settings { budget: mission.budget.or(mission.settings.budget), ..mission.settings }
 }
 
 #[cfg(test)]

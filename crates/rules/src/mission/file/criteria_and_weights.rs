@@ -23,10 +23,7 @@ pub fn check(tree: &Tree<'_>) -> Violations {
             rubric(tree, entry.key, entry.value, &mut problems);
         }
     }
-    if let Some(chains) = tree
-        .get(root, "settings")
-        .and_then(|settings| tree.get(settings, "middleware"))
-    {
+    if let Some(chains) = tree.get(root, "settings").and_then(|settings| tree.get(settings, "middleware")) {
         for key in ["agent", "coordination"] {
             named_once(tree, items(tree, chains, key), key, &mut problems);
         }
@@ -51,9 +48,7 @@ fn verification(tree: &Tree<'_>, task: NodeId, problems: &mut Violations) {
     let Some(declared) = tree.get(task, "verification") else {
         return;
     };
-    let is_heuristic = tree
-        .get(declared, "grader")
-        .is_some_and(|grader| tree.text(grader) == "heuristic");
+    let is_heuristic = tree.get(declared, "grader").is_some_and(|grader| tree.text(grader) == "heuristic");
     let missing = |message: &str, help: &str| {
         Violation::error(Code::MissingKey, at(tree, declared), message).help(help)
     };
@@ -76,11 +71,7 @@ fn verification(tree: &Tree<'_>, task: NodeId, problems: &mut Violations) {
 fn rubric(tree: &Tree<'_>, name: NodeId, rubric: NodeId, problems: &mut Violations) {
     let criteria: Vec<NodeId> = items(tree, rubric, "criteria").collect();
     let name_of = |criterion: &NodeId| tree.get(*criterion, "name");
-    let names: Vec<&str> = criteria
-        .iter()
-        .filter_map(name_of)
-        .map(|name| tree.text(name))
-        .collect();
+    let names: Vec<&str> = criteria.iter().filter_map(name_of).map(|name| tree.text(name)).collect();
     named_once(tree, criteria.iter().filter_map(name_of), "criteria", problems);
 
     let weight = |criterion: &NodeId| Decimal::parse(tree.text(tree.get(*criterion, "weight")?)).ok();
@@ -90,18 +81,12 @@ fn rubric(tree: &Tree<'_>, name: NodeId, rubric: NodeId, problems: &mut Violatio
         problems.refuse(
             Code::BadValue,
             at(tree, name),
-            format!(
-                "the weights of the rubric {} sum to {sum}, not to 1",
-                quoted(tree.text(name))
-            ),
+            format!("the weights of the rubric {} sum to {sum}, not to 1", quoted(tree.text(name))),
             "change the weights so that they sum to 1",
         );
     }
     for grades in items(tree, rubric, "examples").filter_map(|example| tree.get(example, "grades")) {
-        for grade in tree
-            .entries(grades)
-            .filter(|grade| !names.contains(&tree.text(grade.key)))
-        {
+        for grade in tree.entries(grades).filter(|grade| !names.contains(&tree.text(grade.key))) {
             let text = tree.text(grade.key);
             problems.refuse(
                 Code::UnknownWord,

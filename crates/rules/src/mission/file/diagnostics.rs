@@ -62,16 +62,8 @@ pub struct LineStarts<'s> {
 impl<'s> LineStarts<'s> {
     /// `hidden`: the secrets of the file; they are shown as stars.
     pub fn new(source: &'s str, hidden: Vec<Range<usize>>) -> Self {
-        let breaks = source
-            .bytes()
-            .enumerate()
-            .filter(|(_, byte)| *byte == b'\n')
-            .map(|(at, _)| at + 1);
-        Self {
-            source,
-            starts: std::iter::once(0).chain(breaks).collect(),
-            hidden,
-        }
+        let breaks = source.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
+        Self { source, starts: std::iter::once(0).chain(breaks).collect(), hidden }
     }
 
     /// The bytes `range` of the source, secrets replaced by as many stars.
@@ -81,17 +73,9 @@ impl<'s> LineStarts<'s> {
         if !self.hidden.iter().any(|secret| overlaps(&secret)) {
             return Cow::Borrowed(text);
         }
-        let is_hidden = |at: usize| {
-            self.hidden
-                .iter()
-                .any(|secret| secret.contains(&(range.start + at)))
-        };
+        let is_hidden = |at: usize| self.hidden.iter().any(|secret| secret.contains(&(range.start + at)));
         let stars = text.char_indices().flat_map(|(at, c)| {
-            let (shown, times) = if is_hidden(at) {
-                ('*', c.len_utf8())
-            } else {
-                (c, 1)
-            };
+            let (shown, times) = if is_hidden(at) { ('*', c.len_utf8()) } else { (c, 1) };
             std::iter::repeat_n(shown, times)
         });
         Cow::Owned(stars.collect())
@@ -103,9 +87,7 @@ impl<'s> LineStarts<'s> {
         let line = self.starts.partition_point(|line_start| *line_start <= start);
         // `starts` begins with 0, so at least one start is not after `start`.
         let line_start = self.starts[line - 1];
-        let line_end = self.source[start..]
-            .find(['\n', '\r'])
-            .map_or(self.source.len(), |at| start + at);
+        let line_end = self.source[start..].find(['\n', '\r']).map_or(self.source.len(), |at| start + at);
         let end = char_start(self.source, range.end).min(line_end).max(start);
         Location {
             line,
@@ -131,19 +113,12 @@ impl SourceExcerpt {
         if skipped > 0 {
             text.push_str("...");
         }
-        text.push_str(&printable(
-            &before.chars().skip(skipped).collect::<String>(),
-            Self::KEPT.0,
-        ));
+        text.push_str(&printable(&before.chars().skip(skipped).collect::<String>(), Self::KEPT.0));
         let from = text.len();
         text.push_str(&printable(marked, Self::KEPT.1));
         let to = text.len();
         text.push_str(&printable(after, Self::KEPT.2));
-        Self {
-            line: text,
-            mark: (from, to),
-            is_cut: skipped > 0,
-        }
+        Self { line: text, mark: (from, to), is_cut: skipped > 0 }
     }
 }
 
@@ -237,18 +212,12 @@ impl Diagnostic {
             Some(spot) => {
                 let mut group = Group::with_title(title);
                 if spot.excerpt.is_cut {
-                    group = group.element(
-                        Origin::path(file.clone())
-                            .line(spot.line)
-                            .char_column(spot.column),
-                    );
+                    group =
+                        group.element(Origin::path(file.clone()).line(spot.line).char_column(spot.column));
                 }
                 for snippet in self.snippets(spot, style.ascii) {
-                    group = group.element(if spot.excerpt.is_cut {
-                        snippet
-                    } else {
-                        snippet.path(file.clone())
-                    });
+                    group =
+                        group.element(if spot.excerpt.is_cut { snippet } else { snippet.path(file.clone()) });
                 }
                 group
             }
@@ -270,10 +239,7 @@ impl Diagnostic {
         for (place, kind, label) in marks {
             let (text, mark) = place.excerpt.fitted(ascii_only);
             let annotation = kind.span(mark).label(label.map(fit));
-            match lines
-                .last_mut()
-                .filter(|(line, number, _)| (line, *number) == (&text, place.line))
-            {
+            match lines.last_mut().filter(|(line, number, _)| (line, *number) == (&text, place.line)) {
                 Some((_, _, annotations)) => annotations.push(annotation),
                 None => lines.push((text, place.line, vec![annotation])),
             }
@@ -318,11 +284,7 @@ pub struct DiagnosticStyle {
 }
 
 fn renderer(style: DiagnosticStyle) -> Renderer {
-    let renderer = if style.color {
-        Renderer::styled()
-    } else {
-        Renderer::plain()
-    };
+    let renderer = if style.color { Renderer::styled() } else { Renderer::plain() };
     let renderer = renderer.decor_style(DecorStyle::Ascii);
     match style.columns {
         Some(columns) => renderer.term_width(columns),
@@ -380,38 +342,24 @@ mod tests {
         let diagnostic = at(&source, start..start + 3);
         assert_eq!(diagnostic.spot.as_ref().unwrap().column, 5_004);
         let text = diagnostic.render(DiagnosticStyle::default());
-        assert!(
-            text.len() < 1_000 && text.contains("BAD") && text.contains("m.yaml:1:5004"),
-            "{text}"
-        );
+        assert!(text.len() < 1_000 && text.contains("BAD") && text.contains("m.yaml:1:5004"), "{text}");
     }
 
     #[test]
     fn control_characters_never_reach_the_terminal() {
         let source = "a\u{1b}[2Jb: \u{7}x\u{9b}y\u{202e}z";
-        for style in [
-            DiagnosticStyle::default(),
-            DiagnosticStyle {
-                ascii: true,
-                ..DiagnosticStyle::default()
-            },
-        ] {
+        for style in
+            [DiagnosticStyle::default(), DiagnosticStyle { ascii: true, ..DiagnosticStyle::default() }]
+        {
             let text = at(source, 4..source.len()).render(style);
-            assert!(
-                !text
-                    .chars()
-                    .any(|c| c != '\n' && (c.is_control() || c == '\u{202e}')),
-                "{text:?}"
-            );
+            assert!(!text.chars().any(|c| c != '\n' && (c.is_control() || c == '\u{202e}')), "{text:?}");
         }
     }
 
     #[test]
     fn ascii_style_is_ascii() {
-        let text = at("name: größe\n", 6..13).render(DiagnosticStyle {
-            ascii: true,
-            ..DiagnosticStyle::default()
-        });
+        let text =
+            at("name: größe\n", 6..13).render(DiagnosticStyle { ascii: true, ..DiagnosticStyle::default() });
         assert!(text.is_ascii(), "{text}");
     }
 

@@ -35,18 +35,10 @@ type Types = [(&'static str, &'static Table)];
 
 /// Checks the document against `table` and prunes it. Keys of `other` belong in another kind of file.
 pub fn check(tree: &mut Tree<'_>, table: &'static Table, other: Option<&'static Table>) -> Checked {
-    let mut checker = Checker {
-        tree,
-        other,
-        found: Checked::default(),
-        pruned: Vec::new(),
-        later: false,
-    };
+    let mut checker = Checker { tree, other, found: Checked::default(), pruned: Vec::new(), later: false };
     let root = checker.tree.root();
     checker.map(root, table, &[]);
-    let Checker {
-        mut found, pruned, ..
-    } = checker;
+    let Checker { mut found, pruned, .. } = checker;
     found.problems.append(criteria_and_weights::check(tree));
     pruned.into_iter().for_each(|node| tree.prune(node));
     found
@@ -86,9 +78,7 @@ impl Checker<'_, '_> {
                 if !name.starts_with("x-") {
                     is_right = false;
                     let other = self.other.filter(|_| map == tree.root());
-                    self.found
-                        .problems
-                        .push_with(|| unknown_key(tree, entry.key, table, (types, other)));
+                    self.found.problems.push_with(|| unknown_key(tree, entry.key, table, (types, other)));
                 }
             }
         }
@@ -100,10 +90,7 @@ impl Checker<'_, '_> {
 
     fn is_present(&mut self, map: NodeId, key: &TableKey, table: &Table) -> bool {
         // A pruned value was there: what is wrong with it has been said.
-        let is_there = self
-            .tree
-            .entry(map, key.name)
-            .is_some_and(|entry| !self.tree.is_null(entry.value));
+        let is_there = self.tree.entry(map, key.name).is_some_and(|entry| !self.tree.is_null(entry.value));
         let is_unknown = |other| table.key(self.tree.text(other)).is_none();
         if !is_there && !is_misspelt(self.tree, map, key.name, is_unknown) {
             let subject = table.name;
@@ -111,11 +98,7 @@ impl Checker<'_, '_> {
             if self.tree.entry(map, key.name).is_some() {
                 message = format!("{subject} needs `{}`, which is empty", key.name);
             }
-            let place = if map == self.tree.root() {
-                ViolationPlace::File
-            } else {
-                self.place(map)
-            };
+            let place = if map == self.tree.root() { ViolationPlace::File } else { self.place(map) };
             let help = format!("add `{}: ...`", key.name);
             self.found.problems.refuse(Code::MissingKey, place, message, help);
         }
@@ -188,9 +171,7 @@ impl Checker<'_, '_> {
 
     fn one(&mut self, node: NodeId, shape: &'static OneShape) -> bool {
         if let Err(fault) = (shape.check)(self.tree.text(node)) {
-            self.found
-                .problems
-                .push(Violation::fault(self.place(node), fault));
+            self.found.problems.push(Violation::fault(self.place(node), fault));
             return false;
         }
         let is_duration = [Millis::EXPECTS, Deadline::EXPECTS].contains(&shape.expects);
@@ -316,21 +297,14 @@ impl Checker<'_, '_> {
         let words: Vec<&str> = types.iter().map(|(word, _)| *word).collect();
         let Some(kind) = self.tree.get(item, "type") else {
             let help = format!("add `type: ...`, one of: {}", words.join(", "));
-            self.error(
-                item,
-                Code::MissingKey,
-                "an expectation needs `type`, which is missing",
-                help,
-            );
+            self.error(item, Code::MissingKey, "an expectation needs `type`, which is missing", help);
             return false;
         };
         let tree = self.tree;
         let text = tree.text(kind);
         let Some((_, table)) = types.iter().find(|(word, _)| *word == text) else {
             let fault = unknown_word(text, "a type of expectation", &words);
-            self.found
-                .problems
-                .push(Violation::fault(self.place(kind), fault));
+            self.found.problems.push(Violation::fault(self.place(kind), fault));
             return false;
         };
         let is_right = self.map(item, table, types);
@@ -380,11 +354,7 @@ fn unknown_key(
     }
     let known = || suggestion(name, table.keys.iter().map(|key| key.name), "known keys");
     let help = synonyms::key(table, name).unwrap_or_else(known);
-    error(
-        Code::UnknownKey,
-        format!("{} has no key {}", table.name, quoted(name)),
-    )
-    .help(help)
+    error(Code::UnknownKey, format!("{} has no key {}", table.name, quoted(name))).help(help)
 }
 
 /// Whether a shape takes values of this kind.

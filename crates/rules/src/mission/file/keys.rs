@@ -363,9 +363,7 @@ macro_rules! list_or_one {
                 if node.kind() == $crate::mission::file::document::NodeKind::List {
                     return Some($list(node.items().map(|item| item.text().into()).collect()));
                 }
-                <$One as $crate::mission::file::scalar::Scalar>::parse(node.text())
-                    .ok()
-                    .map($one)
+                <$One as $crate::mission::file::scalar::Scalar>::parse(node.text()).ok().map($one)
             }
         }
     };
@@ -379,9 +377,7 @@ pub struct Named<T>(pub Vec<(Box<str>, T)>);
 impl<T> Named<T> {
     /// The entry of this name.
     pub fn get(&self, name: &str) -> Option<&T> {
-        self.0
-            .iter()
-            .find_map(|(known, entry)| (**known == *name).then_some(entry))
+        self.0.iter().find_map(|(known, entry)| (**known == *name).then_some(entry))
     }
 }
 

@@ -41,29 +41,19 @@ pub struct Source {
 impl Source {
     /// A document that is in memory already.
     pub fn new(name: impl Into<Arc<str>>, bytes: impl Into<Vec<u8>>) -> Self {
-        Self {
-            name: name.into(),
-            bytes: bytes.into(),
-        }
+        Self { name: name.into(), bytes: bytes.into() }
     }
 
     pub fn text(&self) -> Result<&str, Report> {
         if self.bytes.len() > MAX_BYTES {
-            let message = format!(
-                "{} is larger than 64 MiB, which is more than a mission may be",
-                self.name
-            );
+            let message = format!("{} is larger than 64 MiB, which is more than a mission may be", self.name);
             let help = "split the mission, or move long texts into files that the agents read";
             return Err(Diagnostic::about_file(&self.name, Code::TooLarge, message, help).into());
         }
         std::str::from_utf8(&self.bytes).map_err(|error| {
             let at = error.valid_up_to();
             let line = self.bytes[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
-            let message = format!(
-                "{} is not UTF-8 text: byte {} (line {line}) is wrong",
-                self.name,
-                at + 1
-            );
+            let message = format!("{} is not UTF-8 text: byte {} (line {line}) is wrong", self.name, at + 1);
             Diagnostic::about_file(&self.name, Code::NotUtf8, message, "save the file as UTF-8").into()
         })
     }
@@ -120,9 +110,7 @@ impl Report {
 
     /// Whether the file cannot be used.
     pub fn has_errors(&self) -> bool {
-        self.diagnostics
-            .iter()
-            .any(|diagnostic| diagnostic.severity == DiagnosticSeverity::Error)
+        self.diagnostics.iter().any(|diagnostic| diagnostic.severity == DiagnosticSeverity::Error)
     }
 
     /// The text for people: at most twenty diagnostics, and how many more there are.
@@ -138,10 +126,7 @@ impl Report {
 
 impl From<Diagnostic> for Report {
     fn from(diagnostic: Diagnostic) -> Self {
-        Self {
-            diagnostics: vec![diagnostic],
-            more: 0,
-        }
+        Self { diagnostics: vec![diagnostic], more: 0 }
     }
 }
 
@@ -151,11 +136,8 @@ impl From<Diagnostic> for Report {
 /// Everything that is wrong with the file.
 pub fn load(source: &Source, layers: &Layers) -> Result<Loaded, Report> {
     let text = source.text()?;
-    let Document {
-        tree,
-        mut checked,
-        value: mut mission,
-    } = read_document::<Mission>(&source.name, text, None)?;
+    let Document { tree, mut checked, value: mut mission } =
+        read_document::<Mission>(&source.name, text, None)?;
     mission.written = vec![WrittenSettings::of("", text, &tree)];
     let mission = layers.under(mission);
     let mut problems = std::mem::take(&mut checked.problems);
@@ -242,11 +224,7 @@ pub fn read_document<'s, T: Readable + Keys>(
         return Err(stop(empty(), None));
     }
     if tree.kind(root) != NodeKind::Map {
-        let found = if tree.kind(root) == NodeKind::List {
-            "a list"
-        } else {
-            "a single value"
-        };
+        let found = if tree.kind(root) == NodeKind::List { "a list" } else { "a single value" };
         let message = format!("{} is a map of keys; this file is {found}", T::TABLE.name);
         return Err(stop(
             Violation::error(Code::NotAMap, ViolationPlace::Span(tree.span(root)), message).help(EMPTY_HELP),
@@ -254,9 +232,7 @@ pub fn read_document<'s, T: Readable + Keys>(
         ));
     }
     let mut checked = key_check::check(&mut tree, T::TABLE, other);
-    refusals
-        .into_iter()
-        .for_each(|refusal| checked.problems.push(Violation::refusal(refusal)));
+    refusals.into_iter().for_each(|refusal| checked.problems.push(Violation::refusal(refusal)));
     match T::read(Node::root(&tree)) {
         Some(value) => Ok(Document { tree, checked, value }),
         // What is wrong has been said; something that is missing leaves nothing to look for more in.
@@ -309,31 +285,15 @@ fn check_references(tree: &Tree<'_>, checked: &Checked, mission: &Mission, layer
     }
     let (settings, sla) = (&mission.settings, &mission.settings.sla);
     let named = [
-        (
-            "defaultChannels",
-            settings.default_channels.clone().unwrap_or_default(),
-        ),
+        ("defaultChannels", settings.default_channels.clone().unwrap_or_default()),
         ("sla", sla.warning_channels()),
         ("sla", sla.violation_channels()),
     ];
-    let is_own = |name: &str| {
-        checked
-            .references
-            .iter()
-            .any(|(_, node)| tree.text(*node) == name)
-    };
+    let is_own = |name: &str| checked.references.iter().any(|(_, node)| tree.text(*node) == name);
     for (key, names) in &named {
         // What the mission names has been looked for: the rest stands in files of settings.
-        for name in names
-            .iter()
-            .filter(|name| !channels.contains(&***name) && !is_own(name))
-        {
-            let place = mission
-                .written
-                .iter()
-                .skip(1)
-                .find_map(|file| file.place(key))
-                .unwrap_or_default();
+        for name in names.iter().filter(|name| !channels.contains(&***name) && !is_own(name)) {
+            let place = mission.written.iter().skip(1).find_map(|file| file.place(key)).unwrap_or_default();
             problems.refuse(
                 Code::UnknownChannel,
                 ViolationPlace::File,

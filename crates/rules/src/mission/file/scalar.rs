@@ -86,22 +86,14 @@ pub enum JsonForm {
     /// A whole number from the first to the second.
     Whole(u64, u64),
     /// A number within bounds.
-    Number {
-        above: Option<i64>,
-        least: Option<i64>,
-        most: Option<i64>,
-    },
+    Number { above: Option<i64>, least: Option<i64>, most: Option<i64> },
     /// One of several forms.
     Either(&'static [Self]),
 }
 
 impl JsonForm {
     const fn number(least: i64, most: i64) -> Self {
-        Self::Number {
-            above: None,
-            least: Some(least),
-            most: Some(most),
-        }
+        Self::Number { above: None, least: Some(least), most: Some(most) }
     }
 }
 
@@ -115,11 +107,7 @@ pub struct Fault {
 
 impl Fault {
     pub fn new(code: Code, message: impl Into<String>) -> Self {
-        Self {
-            code,
-            message: message.into(),
-            help: None,
-        }
+        Self { code, message: message.into(), help: None }
     }
 
     pub fn with_help(mut self, help: impl Into<String>) -> Self {
@@ -206,9 +194,7 @@ impl Scalar for Bytes {
 
     fn parse(text: &str) -> Result<Self, Fault> {
         let text = text.trim();
-        let unit = UNITS
-            .iter()
-            .find_map(|(name, unit)| Some((text.strip_suffix(name)?, *unit)));
+        let unit = UNITS.iter().find_map(|(name, unit)| Some((text.strip_suffix(name)?, *unit)));
         let (number, unit) = unit.unwrap_or((text, 1));
         let number = number.trim_end();
         let digits = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
@@ -277,10 +263,7 @@ impl Scalar for Bar {
     const FORM: JsonForm = Points::FORM;
 
     fn parse(text: &str) -> Result<Self, Fault> {
-        Points::parse(text).map(|points| Self {
-            points,
-            origin: BarOrigin::Mission,
-        })
+        Points::parse(text).map(|points| Self { points, origin: BarOrigin::Mission })
     }
 }
 
@@ -292,11 +275,8 @@ impl Scalar for VersionReq {
         // People write `quorum >=0.2` as they would say it.
         let range = text.trim().strip_prefix("quorum").unwrap_or(text).trim();
         Self::parse(range).map_err(|error| {
-            Fault::new(
-                Code::BadValue,
-                format!("{} is not a range of versions: {error}", quoted(text)),
-            )
-            .with_help("write for example \">=0.1.0\" or \"0.1\"")
+            Fault::new(Code::BadValue, format!("{} is not a range of versions: {error}", quoted(text)))
+                .with_help("write for example \">=0.1.0\" or \"0.1\"")
         })
     }
 }
@@ -321,18 +301,7 @@ mod tests {
     #[test]
     fn numbers_are_plain_and_exact() {
         assert_eq!(u32::parse("0"), Ok(0));
-        for bad in [
-            "",
-            "-1",
-            "+1",
-            "012",
-            "1.5",
-            "1e3",
-            "0x10",
-            "4294967296",
-            "1_000",
-            "٣",
-        ] {
+        for bad in ["", "-1", "+1", "012", "1.5", "1e3", "0x10", "4294967296", "1_000", "٣"] {
             assert_eq!(code::<u32>(bad), Some(Code::BadValue), "{bad}");
         }
         assert_eq!(code::<NonZeroU32>("0"), Some(Code::BadValue));

@@ -77,12 +77,7 @@ fn table_schema(table: &'static Table, definitions: &mut Map<String, Value>) -> 
     for key in table.keys {
         properties.insert(key.name.to_owned(), key_schema(key, definitions));
     }
-    let required: Vec<&str> = table
-        .keys
-        .iter()
-        .filter(|key| key.required)
-        .map(|key| key.name)
-        .collect();
+    let required: Vec<&str> = table.keys.iter().filter(|key| key.required).map(|key| key.name).collect();
     let mut schema = json!({
         "type": "object",
         "properties": properties,
@@ -235,11 +230,7 @@ pub fn field_doc(kind: FileKind, path: &str) -> Result<FieldDoc, NoSuchField> {
     let mut found: Option<&'static TableKey> = None;
     // Whether the tables belong to named entries, or to types, whose name has not been passed yet.
     let mut may_be_named = false;
-    for part in path
-        .split('.')
-        .map(|part| part.trim_end_matches("[]"))
-        .filter(|part| !part.is_empty())
-    {
+    for part in path.split('.').map(|part| part.trim_end_matches("[]")).filter(|part| !part.is_empty()) {
         if let Some(key) = tables.iter().find_map(|table| table.key(part)) {
             found = Some(key);
             tables = tables_below(&key.shape);

@@ -75,12 +75,7 @@ impl OneShape {
         fn check<T: Scalar>(text: &str) -> Result<(), Fault> {
             T::parse(text).map(drop)
         }
-        Self {
-            expects: T::EXPECTS,
-            form: T::FORM,
-            check: check::<T>,
-            refers_to: T::REFERS_TO,
-        }
+        Self { expects: T::EXPECTS, form: T::FORM, check: check::<T>, refers_to: T::REFERS_TO }
     }
 }
 
@@ -95,29 +90,16 @@ impl Shape {
 impl TableKey {
     /// An optional key that is built.
     pub const fn new(name: &'static str, shape: Shape, doc: &'static str) -> Self {
-        Self {
-            name,
-            shape,
-            doc,
-            default: None,
-            required: false,
-            later: None,
-        }
+        Self { name, shape, doc, default: None, required: false, later: None }
     }
 
     /// Sets the value of a missing key.
     pub const fn or(self, default: &'static str) -> Self {
-        Self {
-            default: Some(default),
-            ..self
-        }
+        Self { default: Some(default), ..self }
     }
 
     pub const fn required(self) -> Self {
-        Self {
-            required: true,
-            ..self
-        }
+        Self { required: true, ..self }
     }
 
     /// Refuses an empty list.
@@ -130,19 +112,14 @@ impl TableKey {
     }
 
     pub const fn later(self, area: &'static str) -> Self {
-        Self {
-            later: Some(area),
-            ..self
-        }
+        Self { later: Some(area), ..self }
     }
 
     /// The meaning of the key in one line, with the default in square brackets. The default of a list is shown
     /// without its brackets.
     pub fn says(&self) -> String {
         let default = self.default.unwrap_or_default();
-        let items = default
-            .strip_prefix('[')
-            .and_then(|items| items.strip_suffix(']'));
+        let items = default.strip_prefix('[').and_then(|items| items.strip_suffix(']'));
         let shown = items.unwrap_or(default).replace('\'', "");
         self.doc.trim_start().replace("[=", &format!("[{shown}"))
     }

@@ -4,11 +4,7 @@ use crate::domain::is_invisible;
 
 /// `text` without anything a terminal would act on, cut after `limit` characters.
 pub fn printable(text: &str, limit: usize) -> String {
-    let mut shown: String = text
-        .chars()
-        .take(limit)
-        .map(|c| if is_unsafe(c) { ' ' } else { c })
-        .collect();
+    let mut shown: String = text.chars().take(limit).map(|c| if is_unsafe(c) { ' ' } else { c }).collect();
     if text.chars().nth(limit).is_some() {
         shown.push_str("...");
     }
@@ -23,10 +19,7 @@ fn is_unsafe(c: char) -> bool {
 /// The greatest position not after `at` where a character begins.
 pub fn char_start(text: &str, at: usize) -> usize {
     // A character has at most four bytes, so the search is short; position 0 always qualifies.
-    (0..=at.min(text.len()))
-        .rev()
-        .find(|at| text.is_char_boundary(*at))
-        .unwrap_or_default()
+    (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default()
 }
 
 /// A text of the file inside a sentence: quoted, printable, at most 60 characters.

@@ -21,13 +21,7 @@ impl WrittenSettings {
         let rubrics = tree.get(tree.root(), "rubrics").into_iter();
         let rubrics = rubrics.flat_map(|rubrics| tree.entries(rubrics));
         let said = entries.filter(|entry| !tree.is_null(entry.value));
-        let line = |at: usize| {
-            source.as_bytes()[..at]
-                .iter()
-                .filter(|byte| **byte == b'\n')
-                .count()
-                + 1
-        };
+        let line = |at: usize| source.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
         Self {
             file: file.into(),
             lines: said

@@ -51,11 +51,7 @@ where
         return format!("{otherwise}: none");
     }
     let rest = known.count() - shown.len();
-    let more = if rest > 0 {
-        format!(" and {rest} more")
-    } else {
-        String::new()
-    };
+    let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
     format!("{otherwise}: {}{more}", shown.join(", "))
 }
 
@@ -86,10 +82,7 @@ mod tests {
 
     #[test]
     fn without_a_close_one_the_known_are_listed() {
-        assert_eq!(
-            suggestion("zebra", ["b", "c"], "known agents"),
-            "known agents: b, c"
-        );
+        assert_eq!(suggestion("zebra", ["b", "c"], "known agents"), "known agents: b, c");
         assert_eq!(suggestion("zebra", [], "known agents"), "known agents: none");
     }
 }

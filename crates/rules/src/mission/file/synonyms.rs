@@ -37,8 +37,7 @@ const SPELLINGS: &[&str] = &[
 pub fn key(table: &Table, name: &str) -> Option<String> {
     let inner = || {
         let mut keys = table.keys.iter();
-        keys.find(|key| holds(&key.shape, name))
-            .map(|key| format!("write `{}: {{{name}: ...}}`", key.name))
+        keys.find(|key| holds(&key.shape, name)).map(|key| format!("write `{}: {{{name}: ...}}`", key.name))
     };
     word(table.name, name).or_else(|| word("*", name)).or_else(inner)
 }

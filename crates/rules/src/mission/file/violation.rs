@@ -102,18 +102,13 @@ impl Violation {
     }
 
     pub fn fault(place: ViolationPlace, fault: Fault) -> Self {
-        Self {
-            help: fault.help,
-            ..Self::error(fault.code, place, fault.message)
-        }
+        Self { help: fault.help, ..Self::error(fault.code, place, fault.message) }
     }
 
     pub fn refusal(refusal: YamlError) -> Self {
         Self {
             help: refusal.help.map(str::to_owned),
-            related: refusal
-                .related
-                .map(|(span, label)| (ViolationPlace::Span(span), label.to_owned())),
+            related: refusal.related.map(|(span, label)| (ViolationPlace::Span(span), label.to_owned())),
             ..Self::error(refusal.code, ViolationPlace::Span(refusal.span), refusal.message)
         }
     }
@@ -181,11 +176,7 @@ impl Violations {
         message: impl Into<String>,
         help: impl Into<String>,
     ) {
-        self.push(
-            Violation::error(code, place, message)
-                .help(help)
-                .severity(DiagnosticSeverity::Warning),
-        );
+        self.push(Violation::error(code, place, message).help(help).severity(DiagnosticSeverity::Warning));
     }
 
     /// An error that takes some work to describe, which is spared if it would only be counted.
@@ -218,19 +209,14 @@ impl Violations {
 
     /// The diagnostics in the order of the file, and how many more there are.
     pub fn locate(self, file: &Arc<str>, source: &str, tree: Option<&Tree<'_>>) -> (Vec<Diagnostic>, usize) {
-        let mut locator = Locator {
-            tree,
-            lists: HashMap::new(),
-        };
+        let mut locator = Locator { tree, lists: HashMap::new() };
         let mut located: Vec<_> = self
             .kept
             .into_iter()
             .filter_map(|problem| Some((locator.locate_problem(&problem)?, problem)))
             .collect();
         located.sort_by_key(|(range, problem)| (problem.severity, range.as_ref().map(|range| range.start)));
-        let secrets = located
-            .iter()
-            .filter(|(_, problem)| problem.code == Code::SecretInFile);
+        let secrets = located.iter().filter(|(_, problem)| problem.code == Code::SecretInFile);
         let mut hidden: Vec<_> = secrets.filter_map(|(range, _)| range.clone()).collect();
         if tree.is_none() {
             hidden.extend(possible_secrets(source));
@@ -326,9 +312,7 @@ impl Locator<'_, '_> {
 pub fn is_misspelt(tree: &Tree<'_>, map: NodeId, name: &str, is_wrong: impl Fn(NodeId) -> bool) -> bool {
     let is_meant = |key| !tree.text(key).starts_with("x-") && closest(tree.text(key), [name]).is_some();
     tree.kind(map) == NodeKind::Map
-        && tree
-            .all_entries(map)
-            .any(|entry| is_wrong(entry.key) && is_meant(entry.key))
+        && tree.all_entries(map).any(|entry| is_wrong(entry.key) && is_meant(entry.key))
 }
 
 /// The range to point at when something is missing in `node`: the key it belongs to, else its beginning; for

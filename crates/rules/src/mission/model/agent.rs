@@ -113,10 +113,8 @@ words! {
 pub struct OneOrMore;
 
 impl Value<OneOrMore> for Vec<Box<str>> {
-    const SHAPE: Shape = Shape::Either(&[
-        Shape::NonEmptyList(&Shape::one::<AgentName>()),
-        Shape::one::<AgentName>(),
-    ]);
+    const SHAPE: Shape =
+        Shape::Either(&[Shape::NonEmptyList(&Shape::one::<AgentName>()), Shape::one::<AgentName>()]);
 
     fn read(node: Node<'_, '_>) -> Option<Self> {
         Some(match node.kind() {
@@ -134,10 +132,7 @@ impl Agent {
     /// The names of the environment variables that it needs, in alphabetical order.
     pub fn variables(&self) -> BTreeSet<&str> {
         let texts = self.env.values().chain(self.headers.values());
-        texts
-            .chain(&self.api_key)
-            .flat_map(|text| variables(text))
-            .collect()
+        texts.chain(&self.api_key).flat_map(|text| variables(text)).collect()
     }
 
     /// Whether the agent works with tools that this program uses for it.
@@ -154,11 +149,7 @@ impl Agent {
 
     /// How far middleware comes around its turns.
     pub fn around(&self) -> Around {
-        if self.works_with_tools() {
-            Around::Inside
-        } else {
-            Around::Outside
-        }
+        if self.works_with_tools() { Around::Inside } else { Around::Outside }
     }
 
     /// Whether the agent's tool calls are seen. Plain commands and plain HTTP prompts show none: what they did
@@ -291,10 +282,7 @@ impl Scalar for AdapterName {
         if let Ok(adapter) = Adapter::parse(text) {
             return Ok(adapter.into());
         }
-        Name::parse(text).map(|name| Self {
-            adapter: Adapter::Own,
-            own: Some(String::from(name).into()),
-        })
+        Name::parse(text).map(|name| Self { adapter: Adapter::Own, own: Some(String::from(name).into()) })
     }
 }
 
@@ -375,9 +363,7 @@ impl Adapter {
 
 /// The words of the adapters that ask a model over HTTP.
 pub fn http_adapters() -> impl Iterator<Item = &'static str> {
-    Adapter::all()
-        .filter(|adapter| adapter.is_http())
-        .map(Adapter::as_str)
+    Adapter::all().filter(|adapter| adapter.is_http()).map(Adapter::as_str)
 }
 
 words!(of Adapter: "an adapter",
@@ -413,26 +399,15 @@ impl Scalar for Url {
     const FORM: JsonForm = JsonForm::Text(r"^https?://[^\s/?#@]");
 
     fn parse(text: &str) -> Result<Self, Fault> {
-        let rest = text
-            .strip_prefix("https://")
-            .or_else(|| text.strip_prefix("http://"));
-        let host = rest
-            .unwrap_or_default()
-            .split(['/', '?', '#'])
-            .next()
-            .unwrap_or_default();
+        let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+        let host = rest.unwrap_or_default().split(['/', '?', '#']).next().unwrap_or_default();
         if host.contains('@') {
-            return Err(
-                Fault::new(Code::SecretInFile, "this URL carries a user name or password")
-                    .with_help("write the URL without it and put the secret into `apiKey: ${NAME}`"),
-            );
+            return Err(Fault::new(Code::SecretInFile, "this URL carries a user name or password")
+                .with_help("write the URL without it and put the secret into `apiKey: ${NAME}`"));
         }
         if host.is_empty() || text.chars().any(|c| c.is_whitespace() || c.is_control()) {
-            return Err(Fault::new(
-                Code::BadValue,
-                format!("{} is not {}", quoted(text), Self::EXPECTS),
-            )
-            .with_help("write for example https://api.openai.com/v1"));
+            return Err(Fault::new(Code::BadValue, format!("{} is not {}", quoted(text), Self::EXPECTS))
+                .with_help("write for example https://api.openai.com/v1"));
         }
         Ok(Self(text.to_owned()))
     }
@@ -444,10 +419,7 @@ mod tests {
 
     #[test]
     fn the_variables_of_an_agent_are_known() {
-        let mut agent = Agent {
-            api_key: Some("${B}".to_owned()),
-            ..Agent::default()
-        };
+        let mut agent = Agent { api_key: Some("${B}".to_owned()), ..Agent::default() };
         agent.env.insert("X".to_owned(), "${A}-${B}".to_owned());
         assert_eq!(agent.variables().into_iter().collect::<Vec<_>>(), ["A", "B"]);
     }

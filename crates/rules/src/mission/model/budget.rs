@@ -53,10 +53,7 @@ impl Budget {
     /// With the default share, where nobody says another.
     #[must_use]
     pub fn with_share(self) -> Self {
-        Self {
-            reserve_for_judging: Some(self.reserve_for_judging()),
-            ..self
-        }
+        Self { reserve_for_judging: Some(self.reserve_for_judging()), ..self }
     }
 
     /// The limits for agents that give no verdict: less the share that is kept for judging.
@@ -66,11 +63,7 @@ impl Budget {
         let part = |most: Decimal| most.checked_mul(Decimal::ONE - kept? / Decimal::ONE_HUNDRED);
         let cost = |most: Money| part(most.into()).and_then(Money::new).unwrap_or(most);
         let tokens = |most: u64| part(most.into()).and_then(|most| most.to_u64()).unwrap_or(most);
-        Self {
-            max_cost: self.max_cost.map(cost),
-            max_tokens: self.max_tokens.map(tokens),
-            ..*self
-        }
+        Self { max_cost: self.max_cost.map(cost), max_tokens: self.max_tokens.map(tokens), ..*self }
     }
 }
 

@@ -28,16 +28,8 @@ pub fn processors() -> u32 {
 /// The dimensions of a panel where a mission names none (section 2).
 pub fn default_dimensions() -> Vec<Dimension> {
     [
-        (
-            "correctness",
-            35,
-            "The task does what it set out to do, correctly",
-        ),
-        (
-            "completeness",
-            30,
-            "Every requirement of the description is addressed",
-        ),
+        ("correctness", 35, "The task does what it set out to do, correctly"),
+        ("completeness", 30, "Every requirement of the description is addressed"),
         ("code_quality", 20, "The code is clean, readable and maintainable"),
         ("edge_cases", 15, "Edge cases and error conditions are handled"),
     ]

@@ -85,19 +85,12 @@ impl Check {
 
     /// The name of the check in places that workers may read.
     pub fn label_for_worker(&self) -> String {
-        if self.is_hidden() {
-            "a hidden check".to_owned()
-        } else {
-            self.label()
-        }
+        if self.is_hidden() { "a hidden check".to_owned() } else { self.label() }
     }
 
     /// Whether workers are told nothing of it but that it failed.
     pub fn is_hidden(&self) -> bool {
-        matches!(
-            self,
-            Self::Command { hidden: true, .. } | Self::Metric { hidden: true, .. }
-        )
+        matches!(self, Self::Command { hidden: true, .. } | Self::Metric { hidden: true, .. })
     }
 
     /// The command, and its folder relative to the workspace; `None` where the check looks at files.
@@ -287,18 +280,8 @@ impl Value<WrittenDimension> for Dimension {
     const SHAPE: Shape = WrittenDimension::SHAPE;
 
     fn read(node: Node<'_, '_>) -> Option<Self> {
-        let WrittenDimension {
-            name,
-            weight,
-            description,
-            rubric,
-        } = WrittenDimension::read(node)?;
-        Some(Self {
-            name,
-            weight,
-            description,
-            rubric,
-        })
+        let WrittenDimension { name, weight, description, rubric } = WrittenDimension::read(node)?;
+        Some(Self { name, weight, description, rubric })
     }
 }
 

@@ -58,10 +58,7 @@ impl FinishGate {
 
     /// The files that name tests, beside the mission.
     pub fn test_files(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        let lists = [
-            ("failToPass", &self.fail_to_pass),
-            ("passToPass", &self.pass_to_pass),
-        ];
+        let lists = [("failToPass", &self.fail_to_pass), ("passToPass", &self.pass_to_pass)];
         lists.into_iter().filter_map(|(key, list)| match list {
             Some(TestList::File(file)) => Some((key, &**file)),
             _ => None,

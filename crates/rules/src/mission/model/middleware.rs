@@ -96,20 +96,14 @@ impl AgentMiddleware {
                 let without = "handed-down work is not held against its digest";
                 (BeforeAgent, Some(BeforeAgent), Some(without))
             }
-            Self::SanitizeMessage => (
-                BeforeModel,
-                Some(BeforeAgent),
-                Some("control characters reach agents"),
-            ),
+            Self::SanitizeMessage => {
+                (BeforeModel, Some(BeforeAgent), Some("control characters reach agents"))
+            }
             Self::SecurityInterceptor => {
                 let without = "tools of models may write protected paths and run destructive commands";
                 (WrapToolCall, None, Some(without))
             }
-            Self::PolicyGate => (
-                WrapToolCall,
-                None,
-                Some("models get tools that are denied to them"),
-            ),
+            Self::PolicyGate => (WrapToolCall, None, Some("models get tools that are denied to them")),
             Self::ApprovalGate => (WrapToolCall, None, Some("no person is asked about tool calls")),
             // What a turn said and did is known there when it has ended.
             Self::AssumptionViolation => {
@@ -305,10 +299,7 @@ mod tests {
         .into_iter()
         .collect();
         let at = |hook| chain.at(hook, Around::Inside);
-        assert_eq!(
-            at(AgentHook::BeforeAgent),
-            [AuthorityDeference, AgentMiddleware::CheckpointResume]
-        );
+        assert_eq!(at(AgentHook::BeforeAgent), [AuthorityDeference, AgentMiddleware::CheckpointResume]);
         assert_eq!(at(AgentHook::WrapModelCall), [Classification]);
         assert_eq!(at(AgentHook::WrapToolCall), [PolicyGate, SecurityInterceptor]);
         assert_eq!(at(AgentHook::AfterModel), [AssumptionViolation]);

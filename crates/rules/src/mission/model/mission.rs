@@ -337,9 +337,6 @@ impl Mission {
 
     /// The name of the agent that works on a task, if it is known.
     pub fn assignee<'m>(&'m self, task: &'m Task) -> Option<&'m str> {
-        task.assign_to
-            .as_ref()
-            .map(|name| &***name)
-            .or_else(|| self.sole_agent())
+        task.assign_to.as_ref().map(|name| &***name).or_else(|| self.sole_agent())
     }
 }

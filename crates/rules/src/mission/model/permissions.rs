@@ -76,10 +76,7 @@ impl Value<WordOrMap> for Permissions {
     fn read(node: Node<'_, '_>) -> Option<Self> {
         match node.kind() {
             NodeKind::Map => <Self as Value>::read(node),
-            _ => Some(Self {
-                set: Some(PermissionSet::read(node)?),
-                ..Self::default()
-            }),
+            _ => Some(Self { set: Some(PermissionSet::read(node)?), ..Self::default() }),
         }
     }
 

@@ -137,12 +137,7 @@ const FRONTEND_DESIGN: [BuiltIn; 4] = [
         GradeKind::Score,
         "Decisions were made for this product; it is no template with the defaults left in",
     ),
-    (
-        "craft",
-        25,
-        GradeKind::Score,
-        "Spacing, alignment, contrast and hierarchy are carried out with care",
-    ),
+    ("craft", 25, GradeKind::Score, "Spacing, alignment, contrast and hierarchy are carried out with care"),
     (
         "functionality",
         25,
@@ -152,18 +147,8 @@ const FRONTEND_DESIGN: [BuiltIn; 4] = [
 ];
 
 const DEFAULT_TASK: [BuiltIn; 3] = [
-    (
-        "correctness",
-        40,
-        GradeKind::Score,
-        "What was made does what the task asks, and what it says is true",
-    ),
-    (
-        "completeness",
-        35,
-        GradeKind::Score,
-        "Everything that the task asks for is there",
-    ),
+    ("correctness", 40, GradeKind::Score, "What was made does what the task asks, and what it says is true"),
+    ("completeness", 35, GradeKind::Score, "Everything that the task asks for is there"),
     (
         "probe-adherence",
         25,

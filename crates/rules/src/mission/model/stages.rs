@@ -166,18 +166,12 @@ impl Scalar for Color {
             Fault::new(Code::BadValue, format!("'{text}' is not {}", Self::EXPECTS))
                 .with_help("write # and six hexadecimal digits, in quotes: two each for red, green and blue")
         };
-        let digits = text
-            .strip_prefix('#')
-            .filter(|digits| digits.len() == 6)
-            .ok_or_else(wrong)?;
+        let digits = text.strip_prefix('#').filter(|digits| digits.len() == 6).ok_or_else(wrong)?;
         let mut color = [0; 3];
         for (n, channel) in color.iter_mut().enumerate() {
-            let pair = digits
-                .get(2 * n..2 * n + 2)
-                .filter(|pair| pair.bytes().all(|b| b.is_ascii_hexdigit()));
-            *channel = pair
-                .and_then(|pair| u8::from_str_radix(pair, 16).ok())
-                .ok_or_else(wrong)?;
+            let pair =
+                digits.get(2 * n..2 * n + 2).filter(|pair| pair.bytes().all(|b| b.is_ascii_hexdigit()));
+            *channel = pair.and_then(|pair| u8::from_str_radix(pair, 16).ok()).ok_or_else(wrong)?;
         }
         Ok(Self(color))
     }
@@ -195,10 +189,7 @@ impl Value<TextOrMap> for Expected {
         if node.kind() == NodeKind::Map {
             return <Self as Value>::read(node);
         }
-        Some(Self {
-            description: Some(node.text().into()),
-            ..Self::default()
-        })
+        Some(Self { description: Some(node.text().into()), ..Self::default() })
     }
 }
 
@@ -209,8 +200,6 @@ impl Mission {
         let own = self.stages.iter().chain(of_tasks).map(|stage| &stage.agent);
         let vision = self.vision.iter().map(|vision| &vision.agent);
         let red_team = self.red_team.iter().map(|red_team| &*red_team.agent);
-        own.chain(vision)
-            .filter_map(|agent| agent.as_deref())
-            .chain(red_team)
+        own.chain(vision).filter_map(|agent| agent.as_deref()).chain(red_team)
     }
 }

@@ -62,9 +62,7 @@ impl Tools {
 
     /// Whether a worker is offered anything at all.
     pub fn any(self) -> bool {
-        [ToolKind::Read, ToolKind::Write, ToolKind::Run]
-            .into_iter()
-            .any(|kind| self.offers(kind))
+        [ToolKind::Read, ToolKind::Write, ToolKind::Run].into_iter().any(|kind| self.offers(kind))
     }
 
     /// The policy for one kind of tool.
@@ -79,11 +77,7 @@ impl Tools {
     /// Replaces each policy by the result of `policy` for it.
     #[must_use]
     pub fn map(self, policy: impl Fn(ToolPolicy) -> ToolPolicy) -> Self {
-        Self {
-            read: policy(self.read),
-            write: policy(self.write),
-            run: policy(self.run),
-        }
+        Self { read: policy(self.read), write: policy(self.write), run: policy(self.run) }
     }
 
     fn set(&mut self, kind: ToolKind, policy: ToolPolicy) {

@@ -26,8 +26,7 @@ impl Workers {
 
     /// How long a worker may be unheard of whose turn may take `timeout`.
     pub fn lease_of(&self, timeout: Millis) -> Millis {
-        self.lease
-            .unwrap_or_else(|| Millis::from_secs(30).min(Millis(timeout.0 / 3)))
+        self.lease.unwrap_or_else(|| Millis::from_secs(30).min(Millis(timeout.0 / 3)))
     }
 }
 
@@ -40,10 +39,7 @@ mod tests {
         let nobody = Workers::default();
         assert_eq!(nobody.lease_of(Millis::from_secs(1800)), Millis::from_secs(30));
         assert_eq!(nobody.lease_of(Millis::from_secs(60)), Millis::from_secs(20));
-        let written = Workers {
-            lease: Some(Millis::from_secs(5)),
-            ..nobody
-        };
+        let written = Workers { lease: Some(Millis::from_secs(5)), ..nobody };
         assert_eq!(written.lease_of(Millis::from_secs(60)), Millis::from_secs(5));
     }
 }

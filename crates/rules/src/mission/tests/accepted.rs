@@ -8,9 +8,7 @@ use crate::domain::{BarOrigin, Points};
 use crate::mission::model::{Expectation, Reviewers as Written};
 
 fn fixture(name: &str) -> Loaded {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../fixtures/missions")
-        .join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/missions").join(name);
     match load(&Source::new(name, fs::read(path).unwrap()), &Layers::default()) {
         Ok(loaded) => loaded,
         Err(report) => panic!("{name}:\n{}", report.render(DiagnosticStyle::default())),
@@ -27,18 +25,14 @@ fn the_example_loads_without_notes() {
 #[test]
 fn the_seeds_fragments_load() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/missions");
-    let names = fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let seeds: Vec<_> = names.filter(|name| name.starts_with("seed-")).collect();
     assert_eq!(seeds.len(), 6);
     for name in seeds {
         fixture(&name);
     }
     let rubric = fixture("seed-rubric.json").mission;
-    let Expectation::Review(review) = &rubric.tasks[0].expectations[0] else {
-        panic!("not a review")
-    };
+    let Expectation::Review(review) = &rubric.tasks[0].expectations[0] else { panic!("not a review") };
     assert_eq!(review.dimensions[0].rubric.len(), 5);
     assert_eq!(review.dimensions[0].rubric[0].0, 1);
 }
@@ -72,12 +66,7 @@ fn anchors_and_own_keys_save_writing() {
     let text = "x-base: &base {run: [x], timeout: 5m}\nname: m\nagents:\n  a: {<<: *base, timeout: 1m}\n  b: *base\n\
                 tasks: [{title: t, assignTo: a, x-note: mine}]\n";
     let mission = load_text(text).unwrap().mission;
-    let timeouts: Vec<_> = mission
-        .agents
-        .0
-        .iter()
-        .map(|(_, agent)| agent.timeout.unwrap().0)
-        .collect();
+    let timeouts: Vec<_> = mission.agents.0.iter().map(|(_, agent)| agent.timeout.unwrap().0).collect();
     assert_eq!(timeouts, [60_000, 300_000]);
 }
 
@@ -86,29 +75,19 @@ fn null_is_the_same_as_leaving_out() {
     let text = with_tasks("  - {title: t, assignTo: a, description: , dependsOn: ~, expectations: null}\n")
         + "settings:\n";
     let task = &load_text(&text).unwrap().mission.tasks[0];
-    assert_eq!(
-        (
-            task.description.is_none(),
-            task.depends_on.len(),
-            task.expectations.len()
-        ),
-        (true, 0, 0)
-    );
+    assert_eq!((task.description.is_none(), task.depends_on.len(), task.expectations.len()), (true, 0, 0));
 }
 
 #[test]
 fn the_forms_of_reviewers() {
-    for (text, expected) in [
-        ("2", Written::Seats(2)),
-        ("[b, b]", Written::Named(vec!["b".into(), "b".into()])),
-    ] {
+    for (text, expected) in
+        [("2", Written::Seats(2)), ("[b, b]", Written::Named(vec!["b".into(), "b".into()]))]
+    {
         let text = with_tasks(&format!(
             "  - {{title: t, assignTo: a, expectations: [{{type: llm_review, criteria: c, reviewers: {text}}}]}}\n"
         ));
         let mission = load_text(&text).unwrap().mission;
-        let Expectation::Review(review) = &mission.tasks[0].expectations[0] else {
-            panic!("not a review")
-        };
+        let Expectation::Review(review) = &mission.tasks[0].expectations[0] else { panic!("not a review") };
         assert_eq!(review.reviewers, Some(expected));
     }
 }

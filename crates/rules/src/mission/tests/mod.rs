@@ -14,11 +14,7 @@ pub(crate) fn load_text(text: &str) -> Result<Loaded, Report> {
 /// The codes of what a text is told, in order.
 pub(crate) fn codes(text: &str) -> Vec<&'static str> {
     let report = load_text(text).map_or_else(|report| report, |loaded| loaded.notes);
-    report
-        .diagnostics
-        .iter()
-        .map(|diagnostic| diagnostic.code.as_str())
-        .collect()
+    report.diagnostics.iter().map(|diagnostic| diagnostic.code.as_str()).collect()
 }
 
 /// A mission with two agents and these lines below `tasks:` and after it.

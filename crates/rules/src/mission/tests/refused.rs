@@ -13,9 +13,7 @@ fn minimal(more: &str) -> String {
 
 /// A minimal task with one expectation.
 fn expectation(text: &str) -> String {
-    with_tasks(&format!(
-        "  - {{title: t, assignTo: a, expectations: [{text}]}}\n"
-    ))
+    with_tasks(&format!("  - {{title: t, assignTo: a, expectations: [{text}]}}\n"))
 }
 
 /// One agent described by `text`.
@@ -31,10 +29,7 @@ fn cases() -> Vec<(String, Vec<&'static str>)> {
             "name: m\nbudget: {maxCost: 1}\nagents: {a: {adapter: openai, model: m}}\ntasks: [{title: t}]\n",
             vec!["Q0308"],
         ),
-        (
-            "name: m\nagents: {a: {run: x, queue: gpu}}\ntasks: [{title: t}]\n",
-            vec!["Q0213"],
-        ),
+        ("name: m\nagents: {a: {run: x, queue: gpu}}\ntasks: [{title: t}]\n", vec!["Q0213"]),
         (
             "name: m\nbudget: {maxCost: 1, reserveForJudging: 0.2}\nagents: {a: {run: x, maxCostPerTurn: 0.9}}\ntasks: [{title: t}]\n",
             vec!["Q0310"],
@@ -63,10 +58,7 @@ fn cases() -> Vec<(String, Vec<&'static str>)> {
         ("x-a: !tag 1\n", vec!["Q0112"]),
         ("nmae: m\n", vec!["Q0201"]),
         ("rubrics: {r: {criteria: [{name: a}]}}\n", vec!["Q0202"]),
-        (
-            "rubrics: {r: {criteria: [{name: a, weight: 1}], examples: [{}]}}\n",
-            vec!["Q0202"; 3],
-        ),
+        ("rubrics: {r: {criteria: [{name: a, weight: 1}], examples: [{}]}}\n", vec!["Q0202"; 3]),
         ("settings: {concurency: 3}\n", vec!["Q0201"]),
         ("settings: []\n", vec!["Q0203"]),
         ("description: [a]\n", vec!["Q0203"]),
@@ -94,68 +86,32 @@ fn cases() -> Vec<(String, Vec<&'static str>)> {
         ("onExhausted: fixup\n", vec![]),
         ("settings: {orchestrator: nobody}\n", vec!["Q0302"]),
         ("settings: {defaultChannels: [ops]}\n", vec!["Q0503"]),
-        (
-            "qualityGates: [{name: g, afterTasks: [t], notifyChannels: [ops]}]\n",
-            vec!["Q0502", "Q0503"],
-        ),
+        ("qualityGates: [{name: g, afterTasks: [t], notifyChannels: [ops]}]\n", vec!["Q0502", "Q0503"]),
         ("channels: {c: {type: pigeon}}\n", vec!["Q0205"]),
         ("channels: {c: {url: 'http://h'}}\n", vec!["Q0202"]),
         ("channels: {c: {type: webhook}}\n", vec!["Q0202"]),
         ("channels: {c: {type: slack, path: f}}\n", vec!["Q0202", "Q0206"]),
-        (
-            "channels: {c: {type: file, path: f, headers: {a: b}}}\n",
-            vec!["Q0206"],
-        ),
-        (
-            "channels: {c: {type: command, run: [x], url: 'http://h'}}\n",
-            vec!["Q0206"],
-        ),
-        (
-            "channels: {c: {type: webhook, url: 'http://${}'}}\n",
-            vec!["Q0305"],
-        ),
-        (
-            "settings: {middleware: {agent: [policy_gate, policy_gate]}}\n",
-            vec!["Q0209"],
-        ),
+        ("channels: {c: {type: file, path: f, headers: {a: b}}}\n", vec!["Q0206"]),
+        ("channels: {c: {type: command, run: [x], url: 'http://h'}}\n", vec!["Q0206"]),
+        ("channels: {c: {type: webhook, url: 'http://${}'}}\n", vec!["Q0305"]),
+        ("settings: {middleware: {agent: [policy_gate, policy_gate]}}\n", vec!["Q0209"]),
         ("stages: [{name: s}]\n", vec!["Q0202"]),
         ("settings: {middleware: {agent: [policy]}}\n", vec!["Q0205"]),
-        (
-            "settings: {middleware: {coordination: [task_ledger, clarification_gate]}}\n",
-            vec![],
-        ),
+        ("settings: {middleware: {coordination: [task_ledger, clarification_gate]}}\n", vec![]),
         ("settings: {clarification: enforce}\n", vec!["Q0423"]),
         ("settings: {clarification: warn}\n", vec![]),
-        (
-            "rubrics: {r: {criteria: [{name: c, weight: 0.5}]}}\n",
-            vec!["Q0204"],
-        ),
-        (
-            "rubrics: {r: {criteria: [{name: c, weight: 0.5}, {name: c, weight: 0.5}]}}\n",
-            vec!["Q0209"],
-        ),
+        ("rubrics: {r: {criteria: [{name: c, weight: 0.5}]}}\n", vec!["Q0204"]),
+        ("rubrics: {r: {criteria: [{name: c, weight: 0.5}, {name: c, weight: 0.5}]}}\n", vec!["Q0209"]),
         (
             "rubrics: {r: {criteria: [{name: c, weight: 1}], \
              examples: [{artifact: a, verdict: pass, rationale: r, grades: {d: 1}}]}}\n",
             vec!["Q0205"],
         ),
-        (
-            "qualityGates: [{name: g, afterTasks: [t], blocksTasks: []}]\n",
-            vec!["Q0502"],
-        ),
+        ("qualityGates: [{name: g, afterTasks: [t], blocksTasks: []}]\n", vec!["Q0502"]),
         ("qualityGates: [{name: g, blocksTasks: [t]}]\n", vec!["Q0502"]),
-        (
-            "qualityGates: [{name: g, afterTasks: [x], blocksTasks: [t]}]\n",
-            vec!["Q0403"],
-        ),
-        (
-            "qualityGates: [{afterTasks: [t], blocksTasks: [t]}]\n",
-            vec!["Q0202", "Q0404"],
-        ),
-        (
-            "qualityGates: [{name: g, afterTasks: [t, t], blocksTasks: [t]}]\n",
-            vec!["Q0209", "Q0404"],
-        ),
+        ("qualityGates: [{name: g, afterTasks: [x], blocksTasks: [t]}]\n", vec!["Q0403"]),
+        ("qualityGates: [{afterTasks: [t], blocksTasks: [t]}]\n", vec!["Q0202", "Q0404"]),
+        ("qualityGates: [{name: g, afterTasks: [t, t], blocksTasks: [t]}]\n", vec!["Q0209", "Q0404"]),
     ];
     let agents = [
         ("reportsTo: b, run: [x]", vec!["Q0302"]),
@@ -180,10 +136,7 @@ fn cases() -> Vec<(String, Vec<&'static str>)> {
         ("run: ['']", vec!["Q0207"]),
         ("run: ''", vec!["Q0207"]),
         ("adapter: openai, model: m, apiKey: sk-12345", vec!["Q0304"]),
-        (
-            "adapter: openai, model: m, baseUrl: 'https://u:p@h/v1'",
-            vec!["Q0304"],
-        ),
+        ("adapter: openai, model: m, baseUrl: 'https://u:p@h/v1'", vec!["Q0304"]),
         ("adapter: openai, model: m, baseUrl: 'ftp://h'", vec!["Q0204"]),
         ("adapter: openai, model: m, temperature: 3", vec!["Q0204"]),
         ("run: [x], env: {A: '${1}'}", vec!["Q0305"]),
@@ -196,10 +149,7 @@ fn cases() -> Vec<(String, Vec<&'static str>)> {
         ("  - {title: '', assignTo: a}\n", vec!["Q0406"]),
         ("  - {title: t}\n", vec!["Q0405"]),
         ("  - {title: t, assignTo: c}\n", vec!["Q0302"]),
-        (
-            "  - {title: t, assignTo: a}\n  - {title: t, assignTo: b}\n",
-            vec!["Q0402"],
-        ),
+        ("  - {title: t, assignTo: a}\n  - {title: t, assignTo: b}\n", vec!["Q0402"]),
         ("  - {title: t, assignTo: a, dependsOn: [u]}\n", vec!["Q0403"]),
         ("  - {title: t, assignTo: a, dependsOn: [t]}\n", vec!["Q0404"]),
         ("  - {title: t, assignTo: a, dependsOn: u}\n", vec!["Q0203"]),
@@ -230,48 +180,24 @@ fn cases() -> Vec<(String, Vec<&'static str>)> {
             "  - {title: t, assignTo: a, targetFiles: [x]}\n  - {title: u, assignTo: a, targetFiles: [x], dependsOn: [t]}\n",
             vec![],
         ),
-        (
-            "  - {title: t, assignTo: a, requiresToolCalls: true}\n",
-            vec!["Q0420"],
-        ),
-        (
-            "  - {title: t, assignTo: a, type: deploy, sideEffects: false}\n",
-            vec![],
-        ),
+        ("  - {title: t, assignTo: a, requiresToolCalls: true}\n", vec!["Q0420"]),
+        ("  - {title: t, assignTo: a, type: deploy, sideEffects: false}\n", vec![]),
         ("  - {title: t, assignTo: a, sideEffects: true}\n", vec![]),
         ("  - {title: t, assignTo: a, requiresApproval: false}\n", vec![]),
-        (
-            "  - {title: t, assignTo: a, requiresApproval: maybe}\n",
-            vec!["Q0204"],
-        ),
+        ("  - {title: t, assignTo: a, requiresApproval: maybe}\n", vec!["Q0204"]),
         (
             "  - {title: t, assignTo: a, requiresApproval: {approvers: [ada, {command: x}, b], timeout: 1h, message: go}}\n",
             vec![],
         ),
-        (
-            "  - {title: t, assignTo: a, requiresApproval: {approvers: [a]}}\n",
-            vec!["Q0410"],
-        ),
-        (
-            "  - {title: t, assignTo: a, requiresApproval: {approver: [b]}}\n",
-            vec!["Q0201"],
-        ),
-        (
-            "  - {title: t, assignTo: a, targetFiles: [/etc/passwd]}\n",
-            vec!["Q0407"],
-        ),
-        (
-            "  - {title: t, assignTo: a, verification: {rubric: none}}\n",
-            vec!["Q0504"],
-        ),
+        ("  - {title: t, assignTo: a, requiresApproval: {approvers: [a]}}\n", vec!["Q0410"]),
+        ("  - {title: t, assignTo: a, requiresApproval: {approver: [b]}}\n", vec!["Q0201"]),
+        ("  - {title: t, assignTo: a, targetFiles: [/etc/passwd]}\n", vec!["Q0407"]),
+        ("  - {title: t, assignTo: a, verification: {rubric: none}}\n", vec!["Q0504"]),
         (
             "  - {title: t, assignTo: a, acceptance: [x], verification: {grader: heuristic, rubric: default-task}}\n",
             vec!["Q0206"],
         ),
-        (
-            "  - {title: t, assignTo: a, verification: {grader: heuristic}}\n",
-            vec!["Q0202"],
-        ),
+        ("  - {title: t, assignTo: a, verification: {grader: heuristic}}\n", vec!["Q0202"]),
         (
             "  - {title: t, assignTo: a, type: verification, onPass: x}\n",
             vec!["Q0202", "Q0202", "Q0422", "Q0403"],
@@ -296,43 +222,22 @@ fn cases() -> Vec<(String, Vec<&'static str>)> {
         ("{type: file_exists}", vec!["Q0202"]),
         ("{type: file_exists, paths: []}", vec!["Q0207"]),
         ("{type: metric, name: n, command: x}", vec!["Q0409"]),
-        (
-            "{type: metric, name: n, command: x, min: 2, max: 1}",
-            vec!["Q0204"],
-        ),
-        (
-            "{type: llm_review, criteria: c, independence: none}",
-            vec!["Q0205"],
-        ),
+        ("{type: metric, name: n, command: x, min: 2, max: 1}", vec!["Q0204"]),
+        ("{type: llm_review, criteria: c, independence: none}", vec!["Q0205"]),
         ("{type: llm_review, criteria: c, threshold: 10}", vec!["Q0204"]),
         ("{type: llm_review, criteria: c, reviewers: 0}", vec!["Q0204"]),
         ("{type: llm_review, criteria: c, reviewers: []}", vec!["Q0207"]),
         ("{type: llm_review, criteria: c, reviewers: [a]}", vec!["Q0410"]),
         ("{type: llm_review, criteria: c, reviewers: [c]}", vec!["Q0302"]),
-        (
-            "{type: llm_review, criteria: c}, {type: llm_review, criteria: d}",
-            vec!["Q0408"],
-        ),
+        ("{type: llm_review, criteria: c}, {type: llm_review, criteria: d}", vec!["Q0408"]),
         ("{type: llm_review, dimensions: [{name: d}]}", vec!["Q0202"]),
-        (
-            "{type: llm_review, dimensions: [{name: d, weight: 0}]}",
-            vec!["Q0204"],
-        ),
-        (
-            "{type: llm_review, dimensions: [{name: d, weight: 1}, {name: d, weight: 1}]}",
-            vec!["Q0209"],
-        ),
-        (
-            "{type: llm_review, dimensions: [{name: d, weight: 1, rubric: {6: x}}]}",
-            vec!["Q0204"],
-        ),
+        ("{type: llm_review, dimensions: [{name: d, weight: 0}]}", vec!["Q0204"]),
+        ("{type: llm_review, dimensions: [{name: d, weight: 1}, {name: d, weight: 1}]}", vec!["Q0209"]),
+        ("{type: llm_review, dimensions: [{name: d, weight: 1, rubric: {6: x}}]}", vec!["Q0204"]),
     ];
     let mut cases: Vec<(String, Vec<&'static str>)> = vec![
         ("name: m\ntasks: [{title: t}]\n".to_owned(), vec!["Q0301"]),
-        (
-            "name: m\nagents: {a: }\ntasks: [{title: t}]\n".to_owned(),
-            vec!["Q0207"],
-        ),
+        ("name: m\nagents: {a: }\ntasks: [{title: t}]\n".to_owned(), vec!["Q0207"]),
         (
             with_tasks("  - {title: t, assignTo: a, dependsOn: [u]}\n  - {title: u, assignTo: a}\n")
                 + "qualityGates:\n  - {name: g, afterTasks: [t], blocksTasks: [u]}\n"
@@ -358,10 +263,7 @@ fn cases() -> Vec<(String, Vec<&'static str>)> {
                 + "tasks: [{title: t, assignTo: b}]\n",
             vec!["Q0309"],
         ),
-        (
-            minimal("settings: {approvalGates: [{name: g, when: 'task.type =='}]}\n"),
-            vec!["Q0505"],
-        ),
+        (minimal("settings: {approvalGates: [{name: g, when: 'task.type =='}]}\n"), vec!["Q0505"]),
         (
             minimal("settings: {approvalGates: [{name: g, when: task.tpye}, {name: h, when: task.title}]}\n"),
             vec!["Q0505", "Q0505"],
@@ -395,9 +297,7 @@ fn every_mistake_has_its_code_and_no_other() {
 fn every_code_of_a_text_has_a_case() {
     let covered: BTreeSet<_> = cases().into_iter().flat_map(|(_, codes)| codes).collect();
     // These belong to files, configuration files, runs and what lies in the workspace; Q0001 is a bug by definition.
-    let elsewhere = [
-        "Q0001", "Q0101", "Q0102", "Q0103", "Q0104", "Q0105", "Q0211", "Q0306", "Q0431",
-    ];
+    let elsewhere = ["Q0001", "Q0101", "Q0102", "Q0103", "Q0104", "Q0105", "Q0211", "Q0306", "Q0431"];
     let missing: Vec<_> = Code::ALL
         .iter()
         .map(|code| code.as_str())
@@ -413,10 +313,7 @@ fn code_of(source: &Source) -> &'static str {
 
 #[test]
 fn files_that_are_no_text_are_refused() {
-    assert_eq!(
-        code_of(&Source::new("m", vec![b' '; 64 * 1024 * 1024 + 1])),
-        "Q0104"
-    );
+    assert_eq!(code_of(&Source::new("m", vec![b' '; 64 * 1024 * 1024 + 1])), "Q0104");
     assert_eq!(code_of(&Source::new("m", b"name: \xff\n".to_vec())), "Q0105");
     assert_eq!(code_of(&Source::new("m", "n\0a\0m\0e\0")), "Q0109");
 }
@@ -425,11 +322,7 @@ fn files_that_are_no_text_are_refused() {
 fn configuration_files_hold_only_what_missions_share() {
     let load = |text: &str| load_config(&Source::new("quorum.yaml", text), ConfigLayer::User, false);
     let report = load("tasks: []\nbogus: 1\nagents: {a: {}}\n").unwrap_err();
-    let codes: Vec<_> = report
-        .diagnostics
-        .iter()
-        .map(|diagnostic| diagnostic.code.as_str())
-        .collect();
+    let codes: Vec<_> = report.diagnostics.iter().map(|diagnostic| diagnostic.code.as_str()).collect();
     assert_eq!(codes, ["Q0211", "Q0201", "Q0303"]);
     assert!(load("agents: {a: {run: x}}\n").is_ok());
     let doubtful = load("agents: {a: {run: x, timeout: 10}}\n").expect("it is no error");
@@ -467,10 +360,7 @@ fn spellings_of_other_systems_lead_to_the_key() {
         (minimal("sla: {}\n"), "`settings: {sla"),
         (minimal("approvalGates: []\n"), "`settings: {approvalGates"),
         (minimal("middleware: {}\n"), "`settings: {middleware"),
-        (
-            minimal("security: {red_team: {enabled: true}}\n"),
-            "`redTeam: {agent",
-        ),
+        (minimal("security: {red_team: {enabled: true}}\n"), "`redTeam: {agent"),
         (minimal("semantic_drift_enabled: true\n"), "semantic_drift"),
     ] {
         let help = help(&text);
@@ -480,12 +370,7 @@ fn spellings_of_other_systems_lead_to_the_key() {
     let Err(report) = load_text(&minimal("redTeam: {enabled: true}\n")) else {
         panic!("it is accepted");
     };
-    assert!(
-        report
-            .diagnostics
-            .iter()
-            .all(|one| !one.message.contains("no agent ''"))
-    );
+    assert!(report.diagnostics.iter().all(|one| !one.message.contains("no agent ''")));
 }
 
 #[test]
@@ -523,11 +408,7 @@ fn what_is_not_built_is_refused() {
 fn a_glob_among_target_files_is_refused_with_what_to_write() {
     let text = minimal("").replace("title: t", "title: t, targetFiles: ['src/*.rs']");
     let report = load_text(&text).expect_err("a glob is no file");
-    assert!(
-        report
-            .render(crate::mission::DiagnosticStyle::default())
-            .contains("file_exists")
-    );
+    assert!(report.render(crate::mission::DiagnosticStyle::default()).contains("file_exists"));
 }
 
 #[test]
@@ -557,33 +438,21 @@ fn mistakes_do_not_multiply() {
     // A wrong title must not make every reference to it wrong; a wrong list of tasks no references at all.
     let text = with_tasks("  - {title: [t], assignTo: a}\n  - {title: u, assignTo: a, dependsOn: [t]}\n");
     assert_eq!(codes(&text), ["Q0203"]);
-    assert_eq!(
-        codes("name: m\nagents: 7\ntasks: [{title: t, assignTo: a}]\n"),
-        ["Q0203"]
-    );
+    assert_eq!(codes("name: m\nagents: 7\ntasks: [{title: t, assignTo: a}]\n"), ["Q0203"]);
 }
 
 #[test]
 fn more_mistakes_than_anyone_reads_are_counted() {
-    let tasks: String = (0..3_000)
-        .map(|i| format!("  - {{title: t{i}, assignTo: zz}}\n"))
-        .collect();
+    let tasks: String = (0..3_000).map(|i| format!("  - {{title: t{i}, assignTo: zz}}\n")).collect();
     let report = load_text(&with_tasks(&tasks)).unwrap_err();
-    assert!(
-        report
-            .render(DiagnosticStyle::default())
-            .ends_with("... and 2980 more\n")
-    );
+    assert!(report.render(DiagnosticStyle::default()).ends_with("... and 2980 more\n"));
 }
 
 /// Every file in `fixtures/bad` is refused, and what people see is as recorded in `fixtures/bad/expected`.
 #[test]
 fn bad_fixtures_read_as_recorded() {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/bad");
-    let mut files: Vec<_> = fs::read_dir(&folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
+    let mut files: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.retain(|path| path.is_file());
     files.sort();
     assert!(files.len() >= 12);

@@ -41,11 +41,7 @@ fn keys_are_unique_and_camel_case() {
     for table in tables {
         let names: BTreeSet<_> = table.keys.iter().map(|key| key.name).collect();
         assert_eq!(names.len(), table.keys.len(), "{}", table.name);
-        assert!(
-            names.iter().all(|name| name.chars().all(char::is_alphanumeric)),
-            "{}",
-            table.name
-        );
+        assert!(names.iter().all(|name| name.chars().all(char::is_alphanumeric)), "{}", table.name);
     }
 }
 
@@ -59,15 +55,9 @@ fn every_default_can_be_read_and_is_shown() {
             let text = text(key);
             let (mut tree, _) = Tree::parse(&text).expect("it is YAML");
             // Other keys may be required, so only what is wrong with this one counts.
-            let one: &'static [TableKey] = Box::leak(Box::new([TableKey {
-                required: false,
-                later: None,
-                ..*key
-            }]));
-            let alone: &'static Table = Box::leak(Box::new(Table {
-                name: "alone",
-                keys: one,
-            }));
+            let one: &'static [TableKey] =
+                Box::leak(Box::new([TableKey { required: false, later: None, ..*key }]));
+            let alone: &'static Table = Box::leak(Box::new(Table { name: "alone", keys: one }));
             let problems = check(&mut tree, alone, None).problems;
             assert_eq!(problems.first_error(), None, "{text}");
             assert_eq!(tree.kind(tree.root()), NodeKind::Map);
@@ -75,12 +65,7 @@ fn every_default_can_be_read_and_is_shown() {
         }
         for key in table.keys {
             let is_shown = key.doc.contains("[=");
-            assert!(
-                !is_shown || key.default.is_some(),
-                "{} of {}",
-                key.name,
-                table.name
-            );
+            assert!(!is_shown || key.default.is_some(), "{} of {}", key.name, table.name);
             assert!(!key.says().contains("  "), "{}", key.says());
         }
     }

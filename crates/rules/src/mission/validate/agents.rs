@@ -40,17 +40,11 @@ pub fn validate(agents: &Named<Agent>, names: &Names<'_>, problems: &mut Violati
                     "name another agent, or remove `fallback`",
                 );
             }
-            if agents
-                .get(other)
-                .is_some_and(|found| found.adapter == Adapter::Human)
-            {
+            if agents.get(other).is_some_and(|found| found.adapter == Adapter::Human) {
                 problems.refuse(
                     Code::BadValue,
                     place(),
-                    format!(
-                        "{} is a person, and nobody can be called instead of an agent",
-                        quoted(other)
-                    ),
+                    format!("{} is a person, and nobody can be called instead of an agent", quoted(other)),
                     "name an agent; people are asked by approvals and reviews that name them",
                 );
             }
@@ -120,10 +114,7 @@ fn without_preset(name: &str, agent: &Agent, problems: &mut Violations) {
                 "write `permissions: read`, `edit` or `full`, or `adapter: acp`",
             ),
             "passEnv" => ("its adapter starts no program", "remove it"),
-            _ => (
-                "its adapter is no preset",
-                "remove it, or write for example `adapter: claude`",
-            ),
+            _ => ("its adapter is no preset", "remove it, or write for example `adapter: claude`"),
         };
         problems.refuse(
             Code::KeyDoesNotApply,
@@ -143,10 +134,7 @@ fn program(name: &str, agent: &Agent, problems: &mut Violations) {
             problems.refuse(
                 Code::IncompleteAgent,
                 place(),
-                format!(
-                    "the agent {} has no `run`: the server that speaks ACP",
-                    quoted(name)
-                ),
+                format!("the agent {} has no `run`: the server that speaks ACP", quoted(name)),
                 example,
             );
         }
@@ -154,10 +142,7 @@ fn program(name: &str, agent: &Agent, problems: &mut Violations) {
             problems.refuse(
                 Code::BadValue,
                 place(),
-                format!(
-                    "`run` of the agent {} is no list: its preset adds arguments",
-                    quoted(name)
-                ),
+                format!("`run` of the agent {} is no list: its preset adds arguments", quoted(name)),
                 example,
             );
         }
@@ -240,10 +225,7 @@ fn foreign(name: &str, agent: &Agent, problems: &mut Violations) {
         problems.refuse(
             Code::KeyDoesNotApply,
             ViolationPlace::Key(path(name).key("run")),
-            format!(
-                "`run` does not apply to the agent {}: its adapter is not `command`",
-                quoted(name)
-            ),
+            format!("`run` does not apply to the agent {}: its adapter is not `command`", quoted(name)),
             "remove `run`, or write `adapter: command`",
         );
     }
@@ -251,12 +233,8 @@ fn foreign(name: &str, agent: &Agent, problems: &mut Violations) {
 
 /// Reports each circle of `reportsTo` once, where it begins in the file.
 fn reporting_circles(agents: &Named<Agent>, problems: &mut Violations) {
-    let index: HashMap<&str, usize> = agents
-        .0
-        .iter()
-        .enumerate()
-        .map(|(at, (name, _))| (&**name, at))
-        .collect();
+    let index: HashMap<&str, usize> =
+        agents.0.iter().enumerate().map(|(at, (name, _))| (&**name, at)).collect();
     let manager = |at: usize| index.get(agents.0[at].1.reports_to.as_deref()?).copied();
     // The walk that first came by, so that every agent is walked over once.
     let mut walked_by = vec![usize::MAX; agents.0.len()];
@@ -290,10 +268,7 @@ fn report(agents: &Named<Agent>, circle: &[usize], problems: &mut Violations) {
         format!("the agent {} reports to itself", quoted(name(circle[0])))
     } else {
         let shown: Vec<_> = circle.iter().take(10).map(|at| quoted(name(*at))).collect();
-        format!(
-            "these agents report to each other in a cycle: {}",
-            shown.join(" -> ")
-        )
+        format!("these agents report to each other in a cycle: {}", shown.join(" -> "))
     };
     problems.refuse(Code::ReportingCycle, place, message, "remove one `reportsTo`");
 }

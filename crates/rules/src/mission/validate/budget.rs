@@ -53,10 +53,7 @@ pub(crate) fn too_dear<'m>(mission: &'m Mission, budget: &Budget) -> Option<(&'m
     if left == *budget {
         return None;
     }
-    let work = mission
-        .tasks
-        .iter()
-        .filter(|task| task.kind != TaskType::Verification);
+    let work = mission.tasks.iter().filter(|task| task.kind != TaskType::Verification);
     let workers: HashSet<&str> = work.filter_map(|task| mission.assignee(task)).collect();
     let mut agents = mission.agents.0.iter();
     agents.find_map(|(name, agent)| {

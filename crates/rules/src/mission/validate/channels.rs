@@ -25,11 +25,7 @@ pub fn validate(channels: &Named<Channel>, problems: &mut Violations) {
             if key == wanted && !is_given {
                 let message = format!("the channel {} has no `{key}`", quoted(name));
                 let problem = Violation::error(Code::MissingKey, at(key), message);
-                problems.push(
-                    problem
-                        .help(format!("add {}", example(key)))
-                        .unless_wrong(at("type")),
-                );
+                problems.push(problem.help(format!("add {}", example(key))).unless_wrong(at("type")));
             } else if is_given && !applies {
                 let message = format!("`{key}` does not apply to the channel {}", quoted(name));
                 let problem = Violation::error(Code::KeyDoesNotApply, ViolationPlace::Key(at(key)), message);

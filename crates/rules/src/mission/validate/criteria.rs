@@ -63,19 +63,11 @@ const FILLERS: [&str; 24] = [
 /// Refuses tasks without criteria, and criteria that say nothing, where the settings ask for it.
 pub fn enforce(mission: &Mission, problems: &mut Violations) {
     if mission.settings.clarification == Some(Clarification::Enforce) {
-        for (index, task) in mission
-            .tasks
-            .iter()
-            .enumerate()
-            .filter(|(_, task)| has_none(task))
-        {
+        for (index, task) in mission.tasks.iter().enumerate().filter(|(_, task)| has_none(task)) {
             problems.refuse(
                 Code::UnclearCriteria,
                 Path::of("tasks").item(index).key("title"),
-                format!(
-                    "the task {} has no criteria that its work is accepted by",
-                    quoted(&task.title)
-                ),
+                format!("the task {} has no criteria that its work is accepted by", quoted(&task.title)),
                 "add `acceptance: [...]` with what can be told from the work, or `expectations`",
             );
         }
@@ -110,13 +102,7 @@ fn look(mission: &Mission, severity: DiagnosticSeverity, problems: &mut Violatio
                 && let Some(criteria) = &panel.criteria
                 && panel.dimensions.is_empty()
             {
-                let place = || {
-                    Path::of("tasks")
-                        .item(index)
-                        .key("expectations")
-                        .item(item)
-                        .key("criteria")
-                };
+                let place = || Path::of("tasks").item(index).key("expectations").item(item).key("criteria");
                 criticise(criteria, severity, place, problems);
             }
         }
@@ -135,11 +121,9 @@ fn criticise(
     }
     let message = format!("the criterion {} {}", quoted(criterion), reasons.join(", and "));
     problems.push(
-        Violation::error(Code::UnclearCriteria, place(), message)
-            .severity(severity)
-            .help(
-                "say what can be told from the work, for example \"the API answers 200 to a GET of /health\"",
-            ),
+        Violation::error(Code::UnclearCriteria, place(), message).severity(severity).help(
+            "say what can be told from the work, for example \"the API answers 200 to a GET of /health\"",
+        ),
     );
 }
 
@@ -161,15 +145,11 @@ pub fn unclear(criterion: &str) -> Vec<&'static str> {
     if text.width() < SHORT {
         reasons.push("is too short to say what is to be judged");
     }
-    let words = text
-        .split(|c: char| !c.is_alphanumeric())
-        .filter(|word| !word.is_empty());
+    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     let words: Vec<String> = words.map(str::to_lowercase).collect();
     let known = |list: &[&str], word: &String| list.contains(&word.as_str());
     let is_generic = words.iter().any(|word| known(&GENERIC, word))
-        && words
-            .iter()
-            .all(|word| known(&GENERIC, word) || known(&FILLERS, word));
+        && words.iter().all(|word| known(&GENERIC, word) || known(&FILLERS, word));
     if is_generic {
         reasons.push("only says that the work is to be finished");
     }

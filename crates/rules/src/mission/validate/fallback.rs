@@ -14,21 +14,14 @@ use crate::mission::{
 /// Looks only at the mission's own agents: those of a `quorum.yaml` may judge in other missions.
 pub fn validate(mission: &Mission, problems: &mut Violations) {
     let own = &mission.agents.0[..mission.own_agents.min(mission.agents.0.len())];
-    let mut with = own
-        .iter()
-        .filter(|(_, agent)| !agent.fallback.is_empty())
-        .peekable();
+    let mut with = own.iter().filter(|(_, agent)| !agent.fallback.is_empty()).peekable();
     if with.peek().is_none() {
         return;
     }
     let judges = judges(mission);
     let does_work = |task: &&Task| task.kind != TaskType::Verification;
-    let workers: HashSet<&str> = mission
-        .tasks
-        .iter()
-        .filter(does_work)
-        .filter_map(|task| mission.assignee(task))
-        .collect();
+    let workers: HashSet<&str> =
+        mission.tasks.iter().filter(does_work).filter_map(|task| mission.assignee(task)).collect();
     for (name, agent) in with {
         let why = match *agent.adapter {
             Adapter::Human => "it is a person, who is waited for",
@@ -42,12 +35,8 @@ pub fn validate(mission: &Mission, problems: &mut Violations) {
 
 /// Every agent that may be asked to judge something, and whoever stands in for one of them.
 fn judges(mission: &Mission) -> HashSet<&str> {
-    let agents: HashMap<&str, &Agent> = mission
-        .agents
-        .0
-        .iter()
-        .map(|(name, agent)| (&**name, agent))
-        .collect();
+    let agents: HashMap<&str, &Agent> =
+        mission.agents.0.iter().map(|(name, agent)| (&**name, agent)).collect();
     let unnamed = UnnamedJudges::of(mission, &agents);
     let mut open = named(mission);
     let able = mission.agents.0.iter().filter(|(_, agent)| agent.may_judge());
@@ -81,12 +70,10 @@ fn named(mission: &Mission) -> Vec<&str> {
 }
 
 fn panels(task: &Task) -> impl Iterator<Item = &LlmReview> {
-    task.expectations
-        .iter()
-        .filter_map(|expectation| match expectation {
-            Expectation::Review(panel) => Some(&**panel),
-            _ => None,
-        })
+    task.expectations.iter().filter_map(|expectation| match expectation {
+        Expectation::Review(panel) => Some(&**panel),
+        _ => None,
+    })
 }
 
 /// The agents whose work may be judged by agents that nobody names.
@@ -120,10 +107,8 @@ impl<'m> UnnamedJudges<'m> {
 
 /// Whether a task asks for a judge whom nobody names (semantics, section 3).
 fn asks(task: &Task) -> bool {
-    let is_graded = task
-        .verification
-        .as_deref()
-        .is_some_and(|verification| verification.grader == Grader::Llm);
+    let is_graded =
+        task.verification.as_deref().is_some_and(|verification| verification.grader == Grader::Llm);
     task.kind != TaskType::Verification && (is_graded || is_reviewed(task))
 }
 

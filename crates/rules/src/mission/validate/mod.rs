@@ -66,12 +66,7 @@ pub struct Names<'m> {
 impl<'m> Names<'m> {
     pub fn new(mission: &'m Mission, incomplete: &'m HashSet<Referent>) -> Self {
         let mut tasks = HashMap::with_capacity(mission.tasks.len());
-        for (index, task) in mission
-            .tasks
-            .iter()
-            .enumerate()
-            .filter(|(_, task)| !task.title.is_empty())
-        {
+        for (index, task) in mission.tasks.iter().enumerate().filter(|(_, task)| !task.title.is_empty()) {
             tasks.entry(&*task.title).or_insert(index);
         }
         let agents = mission.agents.0.iter().map(|(name, _)| &**name).collect();
@@ -109,12 +104,8 @@ impl<'m> Names<'m> {
             // The set's order is not stable; what people read must be.
             let mut known: Vec<&str> = self.agents.iter().copied().collect();
             known.sort_unstable();
-            Violation::error(
-                Code::UnknownAgent,
-                place(),
-                format!("there is no agent {}", quoted(name)),
-            )
-            .help(suggestion(name, known, "known agents"))
+            Violation::error(Code::UnknownAgent, place(), format!("there is no agent {}", quoted(name)))
+                .help(suggestion(name, known, "known agents"))
         });
     }
 
@@ -142,17 +133,9 @@ impl<'m> Names<'m> {
             return;
         }
         problems.push_with(|| {
-            let titles = mission
-                .tasks
-                .iter()
-                .map(|task| &*task.title)
-                .filter(|title| !title.is_empty());
-            Violation::error(
-                Code::UnknownTask,
-                place(),
-                format!("there is no task {}", quoted(title)),
-            )
-            .help(suggestion(title, titles, "known tasks"))
+            let titles = mission.tasks.iter().map(|task| &*task.title).filter(|title| !title.is_empty());
+            Violation::error(Code::UnknownTask, place(), format!("there is no task {}", quoted(title)))
+                .help(suggestion(title, titles, "known tasks"))
         });
     }
 }

@@ -39,11 +39,7 @@ pub(super) fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Viol
 
 /// The verifications, by index, whose `onFail` points back.
 pub(crate) fn going_back(mission: &Mission) -> BTreeSet<usize> {
-    if mission
-        .tasks
-        .iter()
-        .all(|task| task.kind != TaskType::Verification)
-    {
+    if mission.tasks.iter().all(|task| task.kind != TaskType::Verification) {
         return BTreeSet::new();
     }
     let nothing = HashSet::new();
@@ -73,24 +69,15 @@ impl Graph {
             }
         };
         let known = |titles: &[Box<str>]| -> Vec<usize> {
-            titles
-                .iter()
-                .filter_map(|title| names.tasks.get(&**title).copied())
-                .collect()
+            titles.iter().filter_map(|title| names.tasks.get(&**title).copied()).collect()
         };
         for (index, task) in mission.tasks.iter().enumerate() {
-            known(&task.depends_on)
-                .into_iter()
-                .for_each(|needed| edge(index, needed));
+            known(&task.depends_on).into_iter().for_each(|needed| edge(index, needed));
         }
         for (index, barrier) in between.iter().enumerate() {
             let node = mission.tasks.len() + index;
-            known(barrier.after)
-                .into_iter()
-                .for_each(|needed| edge(node, needed));
-            known(barrier.blocks)
-                .into_iter()
-                .for_each(|blocked| edge(blocked, node));
+            known(barrier.after).into_iter().for_each(|needed| edge(node, needed));
+            known(barrier.blocks).into_iter().for_each(|blocked| edge(blocked, node));
         }
         let nodes_of = |edge: Edge| {
             let tasks = mission.tasks.iter().enumerate();
@@ -145,18 +132,11 @@ impl Graph {
 
     /// The nodes of `among` that could never start because they wait, directly or not, for a circle within it.
     fn stuck(&self, among: &[bool]) -> Vec<bool> {
-        let open = |node: usize| {
-            self.needs
-                .of(node)
-                .iter()
-                .filter(|needed| among[**needed as usize])
-                .count()
-        };
+        let open = |node: usize| self.needs.of(node).iter().filter(|needed| among[**needed as usize]).count();
         let mut waits: Vec<usize> = (0..self.nodes).map(open).collect();
         let mut stuck = among.to_vec();
-        let mut ready: Vec<usize> = (0..self.nodes)
-            .filter(|node| among[*node] && waits[*node] == 0)
-            .collect();
+        let mut ready: Vec<usize> =
+            (0..self.nodes).filter(|node| among[*node] && waits[*node] == 0).collect();
         while let Some(node) = ready.pop() {
             stuck[node] = false;
             for dependent in self.needed_by.of(node) {
@@ -178,19 +158,10 @@ impl Graph {
         while order[at] == usize::MAX {
             order[at] = walk.len();
             walk.push(at);
-            at = self
-                .needs
-                .of(at)
-                .iter()
-                .map(|needed| *needed as usize)
-                .find(|needed| stuck[*needed])?;
+            at = self.needs.of(at).iter().map(|needed| *needed as usize).find(|needed| stuck[*needed])?;
         }
         let mut circle = walk.split_off(order[at]);
-        let first = circle
-            .iter()
-            .enumerate()
-            .min_by_key(|(_, node)| **node)
-            .map_or(0, |(place, _)| place);
+        let first = circle.iter().enumerate().min_by_key(|(_, node)| **node).map_or(0, |(place, _)| place);
         circle.rotate_left(first);
         Some(circle)
     }
@@ -219,10 +190,9 @@ pub fn between(mission: &Mission) -> Vec<Barrier<'_>> {
             blocks: &gate.blocks_tasks,
         })
         .collect();
-    for (what, list, holds) in [
-        ("checkpoint", "checkpoints", &mission.checkpoints),
-        ("delay", "delays", &mission.delays),
-    ] {
+    for (what, list, holds) in
+        [("checkpoint", "checkpoints", &mission.checkpoints), ("delay", "delays", &mission.delays)]
+    {
         all.extend(holds.iter().enumerate().map(|(index, hold)| Barrier {
             what,
             list,
@@ -240,11 +210,7 @@ fn describe(mission: &Mission, circle: &[usize]) -> Violation {
     let between = between(mission);
     let name = |node: usize| match mission.tasks.get(node) {
         Some(task) => quoted(&task.title),
-        None => format!(
-            "{} {}",
-            between[node - tasks].what,
-            quoted(between[node - tasks].name)
-        ),
+        None => format!("{} {}", between[node - tasks].what, quoted(between[node - tasks].name)),
     };
     // The smallest index comes first, so a circle with any task in it begins with one.
     let first = circle[0];
@@ -263,19 +229,12 @@ fn describe(mission: &Mission, circle: &[usize]) -> Violation {
         None => {
             let barrier = &between[next - tasks];
             let item = position(barrier.blocks, &mission.tasks[first].title);
-            Path::of(barrier.list)
-                .item(barrier.index)
-                .key("blocksTasks")
-                .item(item)
+            Path::of(barrier.list).item(barrier.index).key("blocksTasks").item(item)
         }
     };
     if circle.len() == 1 {
-        return Violation::error(
-            Code::Cycle,
-            place,
-            format!("the task {} depends on itself", name(first)),
-        )
-        .help("remove it from its own `dependsOn`");
+        return Violation::error(Code::Cycle, place, format!("the task {} depends on itself", name(first)))
+            .help("remove it from its own `dependsOn`");
     }
     let mut shown: Vec<String> = circle.iter().take(SHOWN).map(|node| name(*node)).collect();
     if circle.len() > SHOWN {
@@ -298,8 +257,5 @@ fn routed(verification: &Task, to: &Task) -> Option<Edge> {
 
 /// Where a list names this title; it does, because the circle goes through it.
 fn position(titles: &[Box<str>], title: &str) -> usize {
-    titles
-        .iter()
-        .position(|other| &**other == title)
-        .unwrap_or_default()
+    titles.iter().position(|other| &**other == title).unwrap_or_default()
 }

@@ -37,10 +37,7 @@ pub fn validate(presets: &Named<Preset>, problems: &mut Violations) {
             [("read", read), ("edit", edit), ("full", full)].map(|(key, env)| (at(key).key("env"), env));
         for (place, env) in granted.into_iter().chain([(at("env"), &preset.env)]) {
             for (variable, text) in env {
-                let named = text
-                    .split("{file:")
-                    .skip(1)
-                    .filter_map(|rest| rest.split('}').next());
+                let named = text.split("{file:").skip(1).filter_map(|rest| rest.split('}').next());
                 for file in named.filter(|file| !preset.files.contains_key(*file)) {
                     let message = format!("the preset has no file {}", quoted(file));
                     let place = ViolationPlace::Value(place.clone().key(variable.clone()));

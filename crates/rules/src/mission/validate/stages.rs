@@ -19,11 +19,7 @@ use crate::mission::{
 const MOST_SCREENSHOTS: usize = 10;
 
 pub fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Violations) {
-    let mut checker = StageChecker {
-        mission,
-        names,
-        problems,
-    };
+    let mut checker = StageChecker { mission, names, problems };
     let all = &*mission.tasks;
     checker.stages(&mission.stages, (&[], all), || Path::of("stages"));
     if let Some(red_team) = &mission.red_team {
@@ -58,12 +54,8 @@ pub fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Violations)
                 );
             }
         }
-        let own = (0..)
-            .zip(&task.stages)
-            .map(|(item, stage)| (path().item(item), stage));
-        let of_all = (0..)
-            .zip(&mission.stages)
-            .filter(|_| task.kind != TaskType::Verification);
+        let own = (0..).zip(&task.stages).map(|(item, stage)| (path().item(item), stage));
+        let of_all = (0..).zip(&mission.stages).filter(|_| task.kind != TaskType::Verification);
         let of_all = of_all.map(|(item, stage)| (Path::of("stages").item(item), stage));
         for (path, stage) in of_all.chain(own) {
             if stage.agent.as_deref() == Some(author) {
@@ -85,15 +77,9 @@ pub fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Violations)
 
 /// The agents that look at every task, each with its key and with the least stakes of a task at which it does.
 fn looks(mission: &Mission) -> Vec<(&'static str, &str, Stakes)> {
-    let red_team = mission
-        .red_team
-        .iter()
-        .filter(|red_team| red_team.on_missing == OnMissing::Block);
+    let red_team = mission.red_team.iter().filter(|red_team| red_team.on_missing == OnMissing::Block);
     let red_team = red_team.map(|red_team| ("redTeam", &*red_team.agent, red_team.min_stakes()));
-    let vision = mission
-        .vision
-        .iter()
-        .filter(|vision| vision.kind == VisionKind::LlmVision);
+    let vision = mission.vision.iter().filter(|vision| vision.kind == VisionKind::LlmVision);
     let vision = vision.filter_map(|vision| Some(("vision", vision.agent.as_deref()?, Stakes::Low)));
     red_team.chain(vision).collect()
 }
@@ -175,8 +161,7 @@ impl StageChecker<'_, '_> {
                 Some(BeforeRule::NewTests) => "`before: newTests` is for checks of type `test`".to_owned(),
                 _ => continue,
             };
-            self.problems
-                .refuse(Code::KeyDoesNotApply, at("before"), wrong, "remove `before`");
+            self.problems.refuse(Code::KeyDoesNotApply, at("before"), wrong, "remove `before`");
         }
     }
 
@@ -190,35 +175,17 @@ impl StageChecker<'_, '_> {
         let looks = vision.kind == VisionKind::LlmVision;
         if vision.agent.is_some() && !looks {
             let message = format!("`kind: {}` asks no agent", vision.kind.as_str());
-            wrong(
-                "agent",
-                Code::KeyDoesNotApply,
-                message,
-                "remove `agent`, or write `kind: llm_vision`",
-            );
+            wrong("agent", Code::KeyDoesNotApply, message, "remove `agent`, or write `kind: llm_vision`");
         }
         if vision.agent.is_none() && looks {
             let message = "`kind: llm_vision` needs an agent that looks".to_owned();
-            wrong(
-                "agent",
-                Code::MissingKey,
-                message,
-                "add `agent: NAME`, an agent with `vision: true`",
-            );
+            wrong("agent", Code::MissingKey, message, "add `agent: NAME`, an agent with `vision: true`");
         }
         if vision.screenshots.len() > MOST_SCREENSHOTS {
             let message = format!("at most {MOST_SCREENSHOTS} screenshots are looked at");
-            wrong(
-                "screenshots",
-                Code::BadValue,
-                message,
-                "name those that matter most",
-            );
+            wrong("screenshots", Code::BadValue, message, "name those that matter most");
         }
-        let has_colour = vision
-            .expectations
-            .iter()
-            .all(|expected| expected.color.is_some());
+        let has_colour = vision.expectations.iter().all(|expected| expected.color.is_some());
         if vision.kind == VisionKind::Heuristic && (vision.expectations.is_empty() || !has_colour) {
             let message =
                 "the heuristic check looks at colours, and not every expectation has one".to_owned();
@@ -274,10 +241,7 @@ impl StageChecker<'_, '_> {
             self.problems.refuse(
                 Code::BadValue,
                 place(),
-                format!(
-                    "the agent {} is a person, who is asked for a yes or no",
-                    quoted(name)
-                ),
+                format!("the agent {} is a person, who is asked for a yes or no", quoted(name)),
                 "name an agent that replies with findings; a person can judge as one of the `stages`",
             );
         }

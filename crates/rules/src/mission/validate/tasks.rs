@@ -32,14 +32,7 @@ pub fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Violations)
         );
     }
     for (index, task) in mission.tasks.iter().enumerate() {
-        TaskChecker {
-            index,
-            task,
-            mission,
-            names,
-            problems,
-        }
-        .check();
+        TaskChecker { index, task, mission, names, problems }.check();
     }
 }
 
@@ -84,8 +77,7 @@ impl TaskChecker<'_, '_> {
     /// no author of the work.
     fn decomposer(&mut self, name: &str) {
         let place = || Path::of("tasks").item(self.index).key("decomposer").key("agent");
-        self.names
-            .check_asked(name, place, from_ref(self.task), self.problems);
+        self.names.check_asked(name, place, from_ref(self.task), self.problems);
         let found = self.mission.agents.get(name);
         let by_facts = self.task.verification.as_deref();
         let by_facts = by_facts.is_some_and(|verification| verification.grader == Grader::Heuristic);
@@ -104,18 +96,11 @@ impl TaskChecker<'_, '_> {
         } else if self.did_the_work(name) {
             (
                 Code::OwnReviewer,
-                format!(
-                    "the agent {} cannot cut the criteria of its own work",
-                    quoted(name)
-                ),
+                format!("the agent {} cannot cut the criteria of its own work", quoted(name)),
                 "name another agent, or leave `decomposer` out: then each criterion is a probe",
             )
         } else if found.is_some_and(|agent| agent.adapter == Adapter::Human) {
-            (
-                Code::BadValue,
-                format!("{} is a person, and cannot be called", quoted(name)),
-                "name an agent",
-            )
+            (Code::BadValue, format!("{} is a person, and cannot be called", quoted(name)), "name an agent")
         } else {
             return;
         };
@@ -138,8 +123,7 @@ impl TaskChecker<'_, '_> {
     fn finish_gate(&mut self, gate: &FinishGate) {
         let mut wrong = |key: &'static str, code, message: &str, help: &str| {
             let path = Path::of("tasks").item(self.index).key("verify").key(key);
-            self.problems
-                .refuse(code, path, message.to_owned(), help.to_owned());
+            self.problems.refuse(code, path, message.to_owned(), help.to_owned());
         };
         let has_tests = gate.has_tests();
         let tests = match (gate.required_tests.is_empty(), &gate.fail_to_pass) {
@@ -200,10 +184,7 @@ impl TaskChecker<'_, '_> {
             }
             let kind = CommandCheck::Test;
             let (message, help) = if !matches!(check, Check::Command { kind: found, .. } if *found == kind) {
-                (
-                    "`before: newTests` is for checks of type `test`",
-                    "write `type: test`, or another `before`",
-                )
+                ("`before: newTests` is for checks of type `test`", "write `type: test`, or another `before`")
             } else if isolation != Isolation::Worktree {
                 (
                     "`before: newTests` runs the tests of the work without the work, which needs a worktree",
@@ -253,12 +234,7 @@ impl TaskChecker<'_, '_> {
         let Some(name) = self.mission.assignee(self.task) else {
             return;
         };
-        if self
-            .mission
-            .agents
-            .get(name)
-            .is_none_or(|agent| agent.has_ledger())
-        {
+        if self.mission.agents.get(name).is_none_or(|agent| agent.has_ledger()) {
             return;
         }
         self.problems.refuse(Code::NoLedger, self.path("requiresToolCalls"), format!(
@@ -278,14 +254,10 @@ impl TaskChecker<'_, '_> {
         let place = self.path("title");
         let first = Path::of("tasks").item(*first).key("title");
         self.problems.push(
-            Violation::error(
-                Code::DuplicateTitle,
-                place,
-                format!("two tasks are called {}", quoted(title)),
-            )
-            .label("again here")
-            .help("give one of them another title")
-            .related(first, "first here"),
+            Violation::error(Code::DuplicateTitle, place, format!("two tasks are called {}", quoted(title)))
+                .label("again here")
+                .help("give one of them another title")
+                .related(first, "first here"),
         );
     }
 
@@ -305,11 +277,7 @@ impl TaskChecker<'_, '_> {
         }
         let place = self.path("title");
         let first = Path::of("tasks").item(first).key("title");
-        let message = format!(
-            "the title {} looks like {} and is another one",
-            quoted(title),
-            quoted(other)
-        );
+        let message = format!("the title {} looks like {} and is another one", quoted(title), quoted(other));
         let spelt = |title: &str| {
             let strange = title.chars().filter(|c| !c.is_ascii());
             let codes: Vec<String> = strange.map(|c| format!("U+{:04X}", u32::from(c))).collect();
@@ -319,10 +287,7 @@ impl TaskChecker<'_, '_> {
         self.problems.push(
             Violation::error(Code::DuplicateTitle, place, message)
                 .label("this one")
-                .help(format!(
-                    "give one of them another title; beyond ASCII one has {}",
-                    spelt(odd)
-                ))
+                .help(format!("give one of them another title; beyond ASCII one has {}", spelt(odd)))
                 .related(first, "looks like this one"),
         );
     }
@@ -348,23 +313,19 @@ impl TaskChecker<'_, '_> {
             None => {}
         }
         if let Some(name) = self.task.delegated_by.as_deref() {
-            self.names
-                .check_agent(name, || path("delegatedBy"), self.problems);
+            self.names.check_agent(name, || path("delegatedBy"), self.problems);
         }
     }
 
     fn dependencies(&mut self) {
         let path = |item| Path::of("tasks").item(self.index).key("dependsOn").item(item);
         for (item, title) in self.task.depends_on.iter().enumerate() {
-            self.names
-                .check_task(title, self.mission, || path(item), self.problems);
+            self.names.check_task(title, self.mission, || path(item), self.problems);
         }
         repeated(&self.task.depends_on, "dependsOn", path, self.problems);
         let apart = self.task.depends_on.iter().enumerate();
-        let apart: Vec<usize> = apart
-            .filter(|(_, title)| self.is_left_apart(title))
-            .map(|(item, _)| item)
-            .collect();
+        let apart: Vec<usize> =
+            apart.filter(|(_, title)| self.is_left_apart(title)).map(|(item, _)| item).collect();
         for item in apart {
             self.problems.warn(
                 Code::LeftApart,
@@ -381,12 +342,7 @@ impl TaskChecker<'_, '_> {
 
     /// Whether what a task makes is not where this one works.
     fn is_left_apart(&self, title: &str) -> bool {
-        let Some(other) = self
-            .names
-            .tasks
-            .get(title)
-            .map(|index| &self.mission.tasks[*index])
-        else {
+        let Some(other) = self.names.tasks.get(title).map(|index| &self.mission.tasks[*index]) else {
             return false;
         };
         let of = |task: &Task| task.isolation.unwrap_or_else(|| self.mission.isolation());
@@ -402,10 +358,7 @@ impl TaskChecker<'_, '_> {
         self.problems.warn(
             Code::DeployRepeats,
             self.path("sideEffects"),
-            format!(
-                "the task {} is a deployment and may be run again",
-                quoted(&self.task.title)
-            ),
+            format!("the task {} is a deployment and may be run again", quoted(&self.task.title)),
             "say whether repeating it is harmful: `sideEffects: true` or `sideEffects: false`",
         );
     }
@@ -441,10 +394,7 @@ impl TaskChecker<'_, '_> {
                         self.problems.refuse(
                             Code::SeveralPanels,
                             path.clone(),
-                            format!(
-                                "the task {} has more than one llm_review",
-                                quoted(&self.task.title)
-                            ),
+                            format!("the task {} has more than one llm_review", quoted(&self.task.title)),
                             "keep one and give it several `dimensions`, each with a name and a weight",
                         );
                     }
@@ -455,12 +405,7 @@ impl TaskChecker<'_, '_> {
     }
 
     fn check_bounds(&mut self, check: &Check, path: Path) {
-        if let Check::Metric {
-            min: Some(min),
-            max: Some(max),
-            name,
-            ..
-        } = check
+        if let Check::Metric { min: Some(min), max: Some(max), name, .. } = check
             && min > max
         {
             self.problems.refuse(
@@ -496,8 +441,7 @@ impl TaskChecker<'_, '_> {
         let author = self.mission.assignee(self.task);
         for (index, name) in names.iter().enumerate() {
             let place = || path.clone().key("reviewers").item(index);
-            self.names
-                .check_asked(name, place, from_ref(self.task), self.problems);
+            self.names.check_asked(name, place, from_ref(self.task), self.problems);
             if author == Some(&**name) {
                 self.problems.refuse(
                     Code::OwnReviewer,
@@ -521,10 +465,7 @@ pub fn named_by_hidden(mission: &Mission) -> HashMap<String, &str> {
             let Some((command, cwd)) = check.command().filter(|_| check.is_hidden()) else {
                 continue;
             };
-            let folder = place_in(
-                task.workspace.as_deref().map_or("", |path| path),
-                cwd.unwrap_or_default(),
-            );
+            let folder = place_in(task.workspace.as_deref().map_or("", |path| path), cwd.unwrap_or_default());
             let words = judging_words(command);
             let at = |word: &str| place_in(&folder, word.split("::").next().unwrap_or_default());
             let tests = words.maybe_tests.iter().map(|word| at(&word.text));

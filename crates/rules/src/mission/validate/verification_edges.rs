@@ -13,12 +13,7 @@ use crate::mission::{
 
 pub fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Violations) {
     for (index, task) in mission.tasks.iter().enumerate() {
-        let checker = EdgeChecker {
-            index,
-            task,
-            mission,
-            names,
-        };
+        let checker = EdgeChecker { index, task, mission, names };
         if task.kind == TaskType::Verification {
             checker.node(problems);
         } else {
@@ -67,9 +62,7 @@ impl EdgeChecker<'_, '_> {
                 format!("`{key}` of {} leads to itself", quoted(title)),
                 "name another task; to have work done again, let `onFail` name the task that does it",
             ),
-            Some(title) => self
-                .names
-                .check_task(title, self.mission, || self.value(key), problems),
+            Some(title) => self.names.check_task(title, self.mission, || self.value(key), problems),
         }
     }
 
@@ -77,9 +70,7 @@ impl EdgeChecker<'_, '_> {
     fn judged(&self) -> impl Iterator<Item = &Task> {
         let needed = self.task.depends_on.iter();
         let needed = needed.filter_map(|title| self.names.tasks.get(&**title));
-        needed
-            .map(|index| &self.mission.tasks[*index])
-            .filter(|task| task.kind != TaskType::Verification)
+        needed.map(|index| &self.mission.tasks[*index]).filter(|task| task.kind != TaskType::Verification)
     }
 
     fn judges_something(&self, problems: &mut Violations) {
@@ -154,10 +145,7 @@ impl EdgeChecker<'_, '_> {
                 "remove it, or write it on the task that does the work",
             );
         }
-        let on_refer = task
-            .verification
-            .as_deref()
-            .map(|verification| verification.on_refer);
+        let on_refer = task.verification.as_deref().map(|verification| verification.on_refer);
         if on_refer.is_some_and(|on_refer| on_refer != OnRefer::Human) {
             problems.refuse(
                 Code::KeyDoesNotApply,
@@ -166,10 +154,8 @@ impl EdgeChecker<'_, '_> {
                 "remove it",
             );
         }
-        let panel = task
-            .expectations
-            .iter()
-            .position(|expectation| matches!(expectation, Expectation::Review(_)));
+        let panel =
+            task.expectations.iter().position(|expectation| matches!(expectation, Expectation::Review(_)));
         if let Some(position) = panel {
             problems.refuse(
                 Code::KeyDoesNotApply,
@@ -184,11 +170,7 @@ impl EdgeChecker<'_, '_> {
     fn other(&self, problems: &mut Violations) {
         let edges = Edge::ALL.map(|edge| (edge.as_str(), self.task.edge(edge).is_some()));
         let visits = ("maxVisits", self.task.max_visits.is_some());
-        for (key, _) in edges
-            .into_iter()
-            .chain([visits])
-            .filter(|(_, is_there)| *is_there)
-        {
+        for (key, _) in edges.into_iter().chain([visits]).filter(|(_, is_there)| *is_there) {
             problems.refuse(
                 Code::KeyDoesNotApply,
                 self.value(key),
@@ -201,11 +183,7 @@ impl EdgeChecker<'_, '_> {
     /// A task that waits for a verification is one that an edge of it leads to.
     fn extra(&self, problems: &mut Violations) {
         for (item, title) in self.task.depends_on.iter().enumerate() {
-            let needed = self
-                .names
-                .tasks
-                .get(&**title)
-                .map(|index| &self.mission.tasks[*index]);
+            let needed = self.names.tasks.get(&**title).map(|index| &self.mission.tasks[*index]);
             let Some(node) = needed.filter(|task| task.kind == TaskType::Verification) else {
                 continue;
             };
@@ -229,12 +207,6 @@ impl EdgeChecker<'_, '_> {
 /// Checks what waits for verifications beside their edges.
 pub fn extra(mission: &Mission, names: &Names<'_>, problems: &mut Violations) {
     for (index, task) in mission.tasks.iter().enumerate() {
-        EdgeChecker {
-            index,
-            task,
-            mission,
-            names,
-        }
-        .extra(problems);
+        EdgeChecker { index, task, mission, names }.extra(problems);
     }
 }

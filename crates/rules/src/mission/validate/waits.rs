@@ -66,13 +66,7 @@ pub fn settings(settings: &Settings, problems: &mut Violations) {
         if !gate.name.is_empty()
             && let Some(earlier) = first.insert(&gate.name, index)
         {
-            named_twice(
-                "approval gate",
-                &gate.name,
-                at(index, "name"),
-                at(earlier, "name"),
-                problems,
-            );
+            named_twice("approval gate", &gate.name, at(index, "name"), at(earlier, "name"), problems);
         }
     }
 }
@@ -93,10 +87,7 @@ fn conditions(mission: &Mission, problems: &mut Violations) {
             problems.refuse(
                 Code::BadCondition,
                 path,
-                format!(
-                    "the condition cannot be decided for the task {}: {why}",
-                    quoted(&task.title)
-                ),
+                format!("the condition cannot be decided for the task {}: {why}", quoted(&task.title)),
                 "write something that is true or false for every task, such as `task.priority > 1`",
             );
         }
@@ -131,13 +122,7 @@ fn barriers(mission: &Mission, names: &Names<'_>, problems: &mut Violations) {
         if !name.is_empty()
             && let Some(earlier) = first.insert((what, name), barrier.index)
         {
-            named_twice(
-                what,
-                name,
-                at(barrier.index, "name"),
-                at(earlier, "name"),
-                problems,
-            );
+            named_twice(what, name, at(barrier.index, "name"), at(earlier, "name"), problems);
         }
     }
 }

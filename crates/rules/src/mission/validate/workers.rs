@@ -80,10 +80,9 @@ pub fn refuse_asked(
     let stays = |task: &&Task| !isolation(mission, task).is_carried();
     let (code, what) = match about.iter().find(stays) {
         Some(task) => (Code::KeyDoesNotApply, stays_here(mission, task)),
-        None if mission.settings.workers.exchange.is_none() => (
-            Code::MissingKey,
-            "`settings.workers` names no `exchange`".to_owned(),
-        ),
+        None if mission.settings.workers.exchange.is_none() => {
+            (Code::MissingKey, "`settings.workers` names no `exchange`".to_owned())
+        }
         None => match names.filled_by {
             Some(what) => (Code::KeyDoesNotApply, format!("`{what}` does not reach them")),
             None => return,
@@ -92,10 +91,7 @@ pub fn refuse_asked(
     problems.refuse(
         code,
         place(),
-        format!(
-            "the agent {} is asked on other machines, and {what}",
-            quoted(name)
-        ),
+        format!("the agent {} is asked on other machines, and {what}", quoted(name)),
         "name an agent without a `queue`, or let the folders go there: `isolation: worktree` or `temp`, \
          `settings: {workers: {exchange: ../exchange.git}}`, and `worktree.setup` makes what they need",
     );
@@ -108,10 +104,7 @@ fn isolation(mission: &Mission, task: &Task) -> Isolation {
 /// Says that the folder of a task cannot go to other machines.
 fn stays_here(mission: &Mission, task: &Task) -> String {
     let (title, isolation) = (quoted(&task.title), isolation(mission, task));
-    format!(
-        "{title} has no folder that can go there (`isolation: {}`)",
-        isolation.as_str()
-    )
+    format!("{title} has no folder that can go there (`isolation: {}`)", isolation.as_str())
 }
 
 /// Finds the problems of tasks that are worked on elsewhere.
@@ -158,10 +151,7 @@ pub fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Violations)
         problems.refuse(
             Code::KeyDoesNotApply,
             key.map_or_else(|| queue.clone(), place),
-            format!(
-                "`{what}` does not reach other machines, where the agent {} works",
-                quoted(agent)
-            ),
+            format!("`{what}` does not reach other machines, where the agent {} works", quoted(agent)),
             "remove it, and let `worktree.setup` make what is needed: it runs here and on the worker",
         );
     }
@@ -178,20 +168,14 @@ pub fn validate(mission: &Mission, names: &Names<'_>, problems: &mut Violations)
 /// The key of a mission that fills the folders of tasks from the workspace.
 pub fn filled_by(mission: &Mission) -> Option<&'static str> {
     let worktree = &mission.settings.worktree;
-    let keys = [
-        ("worktree.copy", &worktree.copy),
-        ("worktree.link", &worktree.link),
-    ];
-    keys.into_iter()
-        .find_map(|(key, named)| (!named.is_empty()).then_some(key))
+    let keys = [("worktree.copy", &worktree.copy), ("worktree.link", &worktree.link)];
+    keys.into_iter().find_map(|(key, named)| (!named.is_empty()).then_some(key))
 }
 
 /// The first agent with a `queue` among those who may work on a task: its own, and whoever goes on instead. A
 /// verification is no work.
 fn carried_by<'m>(mission: &'m Mission, names: &Names<'m>, task: &'m Task) -> Option<&'m str> {
-    let first = mission
-        .assignee(task)
-        .filter(|_| task.kind != TaskType::Verification)?;
+    let first = mission.assignee(task).filter(|_| task.kind != TaskType::Verification)?;
     let all = std::iter::once(first).chain(stand_ins(mission, first));
     all.into_iter().find(|name| names.queued.contains(name))
 }
@@ -200,8 +184,7 @@ fn carried_by<'m>(mission: &'m Mission, names: &Names<'m>, task: &'m Task) -> Op
 fn turn_timeout(mission: &Mission, agent: &str, task: &Task) -> Millis {
     let of_agent = mission.agents.get(agent).and_then(|agent| agent.timeout);
     let own = task.max_duration.map(Span::get);
-    own.or(of_agent)
-        .unwrap_or_else(|| mission.settings.task_timeout())
+    own.or(of_agent).unwrap_or_else(|| mission.settings.task_timeout())
 }
 
 fn lease_key() -> Path {

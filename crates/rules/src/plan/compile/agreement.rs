@@ -26,16 +26,9 @@ pub fn approvals_of_added(
     let agents = plan.agents.iter();
     let mission = Mission {
         name: plan.name.as_str().into(),
-        agents: Named(
-            agents
-                .map(|agent| (Box::from(&*agent.name), agent.spec.clone()))
-                .collect(),
-        ),
+        agents: Named(agents.map(|agent| (Box::from(&*agent.name), agent.spec.clone())).collect()),
         settings: settings.clone(),
-        tasks: vec![model::Task {
-            assign_to: Some(Box::new(plan.agent_name(agent).into())),
-            ..task
-        }],
+        tasks: vec![model::Task { assign_to: Some(Box::new(plan.agent_name(agent).into())), ..task }],
         ..Mission::default()
     };
     approvals(&mission).pop().unwrap_or_default()
@@ -57,10 +50,7 @@ pub fn approvals(mission: &Mission) -> Vec<Vec<Arc<ApprovalPlan>>> {
                 let (_, spec) = &mission.agents.0[id.index()];
                 spec.adapter != model::Adapter::Human
             });
-            agent.map_or_else(
-                || ApproverPlan::Person(name.clone()),
-                |id| ApproverPlan::Agent(*id),
-            )
+            agent.map_or_else(|| ApproverPlan::Person(name.clone()), |id| ApproverPlan::Agent(*id))
         }
     };
     let gates: Vec<(Option<&str>, Arc<ApprovalPlan>)> = gates

@@ -131,16 +131,12 @@ pub fn plan_review(
 ) -> Option<BarrierPlan> {
     let asks = chain.has(CoordinationMiddleware::PlanReviewGate) && (is_named || tasks.len() > 1);
     // The mission has one of its own by that name.
-    let is_there = others
-        .iter()
-        .any(|hold| hold.kind == BarrierKind::Checkpoint && &*hold.name == PLAN_REVIEW);
+    let is_there =
+        others.iter().any(|hold| hold.kind == BarrierKind::Checkpoint && &*hold.name == PLAN_REVIEW);
     if !asks || is_there {
         return None;
     }
-    let held = (0..)
-        .map(TaskId)
-        .zip(tasks)
-        .filter(|(_, task)| task.autonomy.needs_plan_review());
+    let held = (0..).map(TaskId).zip(tasks).filter(|(_, task)| task.autonomy.needs_plan_review());
     let (blocks, autonomy): (Vec<TaskId>, Vec<Autonomy>) = held.map(|(id, task)| (id, task.autonomy)).unzip();
     let strictest = *autonomy.iter().min()?;
     let message = format!(
@@ -172,23 +168,16 @@ pub fn waves(plan: &Plan) -> Vec<u32> {
     // What waits for nobody's work is no edge.
     let holds = |task| {
         let holds = plan.barriers_before.of(task).iter();
-        holds
-            .filter(|hold| !plan.barrier(**hold).after.is_empty())
-            .count()
+        holds.filter(|hold| !plan.barrier(**hold).after.is_empty()).count()
     };
     let before = |task| plan.gates_before.of(task).len() + holds(task);
-    let mut open: Vec<usize> = (0..tasks)
-        .map(|task| plan.dependencies.of(task).len() + before(task))
-        .collect();
+    let mut open: Vec<usize> =
+        (0..tasks).map(|task| plan.dependencies.of(task).len() + before(task)).collect();
     // Gates, then holds: both stand between tasks.
     let between = |task: usize| {
         let holds = plan.barriers_after.of(task).iter();
         let holds = holds.map(|hold| plan.gates.len() + hold.index());
-        plan.gates_after
-            .of(task)
-            .iter()
-            .map(|gate| gate.index())
-            .chain(holds)
+        plan.gates_after.of(task).iter().map(|gate| gate.index()).chain(holds)
     };
     let sides: Vec<(&[TaskId], &[TaskId])> = (plan.gates.iter().map(|gate| (&*gate.after, &*gate.blocks)))
         .chain(plan.barriers.iter().map(|hold| (&*hold.after, &*hold.blocks)))
@@ -206,18 +195,12 @@ pub fn waves(plan: &Plan) -> Vec<u32> {
                 ready.push(dependent);
             }
         };
-        plan.dependents
-            .of(task)
-            .iter()
-            .for_each(|dependent| release(*dependent, next));
+        plan.dependents.of(task).iter().for_each(|dependent| release(*dependent, next));
         for index in between(task) {
             gate_wave[index] = gate_wave[index].max(next);
             gate_open[index] -= 1;
             if gate_open[index] == 0 {
-                sides[index]
-                    .1
-                    .iter()
-                    .for_each(|blocked| release(*blocked, gate_wave[index]));
+                sides[index].1.iter().for_each(|blocked| release(*blocked, gate_wave[index]));
             }
         }
     }

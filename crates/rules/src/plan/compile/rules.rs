@@ -45,10 +45,7 @@ pub fn rules(mission: &Mission, options: &RunOptions) -> Rules {
         session_sandbox: options.sandbox,
         deadline: mission.deadline,
         sla: sla(&settings.sla),
-        calibration: options
-            .calibration
-            .clone()
-            .filter(|_| settings.calibration.file.is_some()),
+        calibration: options.calibration.clone().filter(|_| settings.calibration.file.is_some()),
         budget: model::Budget {
             max_cost: options.max_cost,
             max_tokens: options.max_tokens,

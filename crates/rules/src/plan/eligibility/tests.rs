@@ -12,9 +12,7 @@ fn plan(agents: &[Row], author: u32, delegated_by: Option<u32>) -> Plan {
         reports_to: manager.map(AgentId),
         spec: Agent {
             adapter: (*adapter).into(),
-            preset: adapter
-                .has_ledger()
-                .then(|| crate::mission::preset_of(adapter.as_str())),
+            preset: adapter.has_ledger().then(|| crate::mission::preset_of(adapter.as_str())),
             role: role.map(str::to_owned),
             ..Agent::default()
         },
@@ -22,14 +20,7 @@ fn plan(agents: &[Row], author: u32, delegated_by: Option<u32>) -> Plan {
     let mut task = TaskPlan::plain("work", AgentId(author));
     task.delegated_by = delegated_by.map(AgentId);
     let agents = agents.iter().map(agent).collect();
-    Plan::new(
-        "m".to_owned(),
-        agents,
-        vec![task],
-        Vec::new(),
-        &[],
-        Rules::plain(),
-    )
+    Plan::new("m".to_owned(), agents, vec![task], Vec::new(), &[], Rules::plain())
 }
 
 fn asked<'a>(plan: &'a Plan, named: Option<&[u32]>) -> Vec<(&'a str, Why)> {
@@ -51,30 +42,17 @@ fn the_strongest_claim_is_asked_first_and_nobody_twice() {
     ];
     assert_eq!(
         asked(&plan(team, 0, Some(3)), Some(&[1])),
-        [
-            ("other", Why::Named),
-            ("lead", Why::Delegator),
-            ("tester", Why::Role),
-            ("boss", Why::Manager),
-        ]
+        [("other", Why::Named), ("lead", Why::Delegator), ("tester", Why::Role), ("boss", Why::Manager),]
     );
     assert_eq!(
         asked(&plan(team, 0, None), None),
-        [
-            ("tester", Why::Role),
-            ("lead", Why::Role),
-            ("boss", Why::Manager),
-            ("other", Why::Able),
-        ]
+        [("tester", Why::Role), ("lead", Why::Role), ("boss", Why::Manager), ("other", Why::Able),]
     );
 }
 
 #[test]
 fn the_first_agent_of_the_file_judges_like_any_other_and_is_told_why() {
-    let team: &[Row] = &[
-        ("first", Adapter::Openai, None, None),
-        ("worker", Adapter::Claude, None, None),
-    ];
+    let team: &[Row] = &[("first", Adapter::Openai, None, None), ("worker", Adapter::Claude, None, None)];
     assert_eq!(asked(&plan(team, 1, None), None), [("first", Why::Able)]);
     let reasons = [Why::Named, Why::Delegator, Why::Role, Why::Manager, Why::Able];
     assert_eq!(
@@ -96,10 +74,7 @@ fn named_reviewers_keep_the_order_of_their_naming() {
         ("a", Adapter::Openai, None, None),
         ("b", Adapter::Openai, None, None),
     ];
-    assert_eq!(
-        asked(&plan(team, 0, None), Some(&[2, 1, 2])),
-        [("b", Why::Named), ("a", Why::Named)]
-    );
+    assert_eq!(asked(&plan(team, 0, None), Some(&[2, 1, 2])), [("b", Why::Named), ("a", Why::Named)]);
 }
 
 #[test]
@@ -120,12 +95,7 @@ fn commands_need_the_role_or_a_name_and_people_need_a_name() {
     assert_eq!(asked(&plan(team, 0, Some(3)), None), [("checker", Why::Role)]);
     assert_eq!(
         asked(&plan(team, 0, Some(1)), Some(&[3, 1, 4])),
-        [
-            ("person", Why::Named),
-            ("script", Why::Named),
-            ("parrot", Why::Named),
-            ("checker", Why::Role),
-        ]
+        [("person", Why::Named), ("script", Why::Named), ("parrot", Why::Named), ("checker", Why::Role),]
     );
 }
 
@@ -189,20 +159,11 @@ fn nobody_looks_at_pictures_instead_who_cannot_see_them() {
 
 #[test]
 fn too_few_agents_sit_more_than_once() {
-    let eligible = |id| Eligible {
-        agent: AgentId(id),
-        why: Why::Able,
-    };
-    let team: &[Row] = &[
-        ("a", Adapter::Command, None, None),
-        ("b", Adapter::Command, None, None),
-    ];
+    let eligible = |id| Eligible { agent: AgentId(id), why: Why::Able };
+    let team: &[Row] = &[("a", Adapter::Command, None, None), ("b", Adapter::Command, None, None)];
     let plan = plan(team, 0, None);
     let ids = |eligible: &[Eligible], seats| -> Vec<u32> {
-        seat_agents(&plan, eligible, seats)
-            .iter()
-            .map(|id| id.0)
-            .collect()
+        seat_agents(&plan, eligible, seats).iter().map(|id| id.0).collect()
     };
     let pair = [eligible(1), eligible(0)];
     assert_eq!(ids(&pair, 3), [1, 0, 1]);
@@ -223,10 +184,7 @@ fn seats_prefer_families_that_have_none_yet_unless_the_mission_names_them() {
     let plan = plan(team, 0, None);
     let seats = |named: Option<&[AgentId]>, seats| -> Vec<u32> {
         let eligible = reviewers(&plan, TaskId(0), named);
-        seat_agents(&plan, &eligible, seats)
-            .iter()
-            .map(|id| id.0)
-            .collect()
+        seat_agents(&plan, &eligible, seats).iter().map(|id| id.0).collect()
     };
     assert_eq!(seats(None, 4), [1, 3, 4, 2]);
     assert_eq!(seats(Some(&[AgentId(2), AgentId(1)]), 2), [2, 1]);
@@ -244,18 +202,13 @@ fn who_shares_the_authors_family_does_not_judge_and_is_told_why() {
     plan.rules.settings.independence = Independence::Family;
     assert_eq!(asked(&plan, Some(&[1])), [("gemini", Why::Able)]);
     let excluded = excluded(&plan, TaskId(0), None);
-    let excluded: Vec<_> = excluded
-        .iter()
-        .map(|(agent, why)| (&*plan.agent(*agent).name, why.to_string()))
-        .collect();
+    let excluded: Vec<_> =
+        excluded.iter().map(|(agent, why)| (&*plan.agent(*agent).name, why.to_string())).collect();
     assert_eq!(
         excluded,
         [
             ("claude", "is of the author's family, claude".to_owned()),
-            (
-                "script",
-                "the family of 'script' is not known: give it a family".to_owned()
-            ),
+            ("script", "the family of 'script' is not known: give it a family".to_owned()),
         ]
     );
 }
@@ -283,19 +236,14 @@ fn whoever_grades_by_a_rubric_is_the_first_who_may_and_no_person() {
     };
     assert_eq!(grades(&named("k, j")).as_deref(), Some("k"));
     assert_eq!(grades(&named("p, k")).as_deref(), Some("k"));
-    assert_eq!(
-        grades(", acceptance: [c], verification: {grader: heuristic}"),
-        None
-    );
+    assert_eq!(grades(", acceptance: [c], verification: {grader: heuristic}"), None);
     assert_eq!(grades(""), None);
 }
 
 #[test]
 fn named_reviewers_are_those_of_the_panel() {
     let names = |reviewers: &str| {
-        let plan = compiled(&format!(
-            ", expectations: [{{type: llm_review, criteria: c{reviewers}}}]"
-        ));
+        let plan = compiled(&format!(", expectations: [{{type: llm_review, criteria: c{reviewers}}}]"));
         named(&plan, TaskId(0)).map(<[AgentId]>::to_vec)
     };
     assert_eq!(names(", reviewers: [k, j]"), Some(vec![AgentId(3), AgentId(2)]));
@@ -332,10 +280,7 @@ fn none_of_those_who_did_the_work_stands_in_for_its_judge() {
     assert_eq!(authors(&plan, task).collect::<Vec<_>>(), [worker, other]);
     let agents = std::sync::Arc::make_mut(&mut plan.agents);
     agents[judge.index()].spec.fallback = vec!["w".into(), "v".into(), "k".into()];
-    assert_eq!(
-        candidates(&plan, task, judge, None).collect::<Vec<_>>(),
-        [judge, free]
-    );
+    assert_eq!(candidates(&plan, task, judge, None).collect::<Vec<_>>(), [judge, free]);
 }
 
 #[test]
@@ -379,10 +324,7 @@ fn what_keeps_a_named_agent_from_judging_is_said() {
     std::sync::Arc::make_mut(&mut plan.agents)[3].removed = true;
     let both = |plan: &Plan, agent| {
         let agent = AgentId(agent);
-        (
-            depends_on_author(plan, TaskId(0), agent),
-            keeps_from_cutting(plan, TaskId(0), agent),
-        )
+        (depends_on_author(plan, TaskId(0), agent), keeps_from_cutting(plan, TaskId(0), agent))
     };
     let itself = Some("did the work itself".to_owned());
     let gone = Some("is not in the mission any more".to_owned());

@@ -18,23 +18,12 @@ fn exercise(bytes: Vec<u8>) {
         Ok(loaded) => {
             let tasks = loaded.mission.tasks.len();
             assert!(!loaded.notes.render(DiagnosticStyle::default()).contains("error["));
-            assert_eq!(
-                waves(&compile(loaded.mission, &RunOptions::default())).len(),
-                tasks
-            );
+            assert_eq!(waves(&compile(loaded.mission, &RunOptions::default())).len(), tasks);
         }
         Err(report) => {
             assert!(report.has_errors());
-            let text = report.render(DiagnosticStyle {
-                color: false,
-                ascii: true,
-                columns: None,
-            });
-            assert!(
-                text.bytes()
-                    .all(|byte| byte == b'\n' || (b' '..=b'~').contains(&byte)),
-                "{text:?}"
-            );
+            let text = report.render(DiagnosticStyle { color: false, ascii: true, columns: None });
+            assert!(text.bytes().all(|byte| byte == b'\n' || (b' '..=b'~').contains(&byte)), "{text:?}");
             assert!(text.contains("error[Q0") && !text.contains("Q0001"), "{text}");
         }
     }
@@ -42,10 +31,7 @@ fn exercise(bytes: Vec<u8>) {
 
 /// A text that YAML can hold in some way, with the characters that make trouble.
 fn any_text() -> impl Strategy<Value = String> {
-    prop_oneof![
-        "[a-zA-Z0-9_ .:#'\"{}\\[\\],&*!|>%@`~é-]{1,20}",
-        "yes|no|null|~|1\\.0|0x1F|012|on|-|---|<<"
-    ]
+    prop_oneof!["[a-zA-Z0-9_ .:#'\"{}\\[\\],&*!|>%@`~é-]{1,20}", "yes|no|null|~|1\\.0|0x1F|012|on|-|---|<<"]
 }
 
 #[derive(Debug, Clone)]
@@ -58,32 +44,21 @@ struct SmallTask {
 }
 
 fn small_task() -> impl Strategy<Value = SmallTask> {
-    let texts = (
-        proptest::option::of(any_text()),
-        proptest::collection::vec(any_text(), 0..3),
-    );
-    (
-        texts,
-        proptest::collection::btree_set(0usize..8, 0..3),
-        any::<bool>(),
-        1u32..100,
-    )
-        .prop_map(|((description, tags), needs, exclusive, priority)| SmallTask {
+    let texts = (proptest::option::of(any_text()), proptest::collection::vec(any_text(), 0..3));
+    (texts, proptest::collection::btree_set(0usize..8, 0..3), any::<bool>(), 1u32..100).prop_map(
+        |((description, tags), needs, exclusive, priority)| SmallTask {
             description,
             tags: tags.into_iter().map(|tag| format!("t{tag}")).collect(),
             needs: needs.into_iter().collect(),
             exclusive,
             priority,
-        })
+        },
+    )
 }
 
 /// A valid mission as JSON, or with `block` as YAML with one key a line. Texts are quoted as JSON.
 fn write_mission(tasks: &[SmallTask], block: bool) -> String {
-    let (open, next, close) = if block {
-        ("\n  - ", "\n    ", "")
-    } else {
-        ("{", ", ", "},")
-    };
+    let (open, next, close) = if block { ("\n  - ", "\n    ", "") } else { ("{", ", ", "},") };
     let mut text = match block {
         true => "name: m\nagents:\n  a: {run: [x]}\ntasks:".to_owned(),
         false => "{\"name\": \"m\", \"agents\": {\"a\": {\"run\": [\"x\"]}}, \"tasks\": [".to_owned(),
@@ -97,29 +72,16 @@ fn write_mission(tasks: &[SmallTask], block: bool) -> String {
             .map(|needed| quote(&format!("t{needed}")))
             .collect();
         let tags: Vec<_> = task.tags.iter().map(|tag| quote(tag)).collect();
-        write!(
-            text,
-            "{open}\"title\": \"t{index}\"{next}\"dependsOn\": [{}]",
-            needs.join(", ")
-        )
-        .unwrap();
-        write!(
-            text,
-            "{next}\"exclusive\": {}{next}\"priority\": {}.5",
-            task.exclusive, task.priority
-        )
-        .unwrap();
+        write!(text, "{open}\"title\": \"t{index}\"{next}\"dependsOn\": [{}]", needs.join(", ")).unwrap();
+        write!(text, "{next}\"exclusive\": {}{next}\"priority\": {}.5", task.exclusive, task.priority)
+            .unwrap();
         write!(text, "{next}\"tags\": [{}]", tags.join(", ")).unwrap();
         if let Some(description) = &task.description {
             write!(text, "{next}\"description\": {}", quote(description)).unwrap();
         }
         text.push_str(close);
     }
-    if block {
-        text + "\n"
-    } else {
-        text.trim_end_matches(',').to_owned() + "]}"
-    }
+    if block { text + "\n" } else { text.trim_end_matches(',').to_owned() + "]}" }
 }
 
 proptest! {

@@ -11,16 +11,8 @@ fn queued(more: &str) -> String {
 fn with_agent(agent: &str, more: &str) -> String {
     let settings = "settings: {taskTimeout: 1m, workers: {exchange: ../e.git}}\n";
     let settings = if more.contains("settings:") { "" } else { settings };
-    let isolation = if more.contains("isolation:") {
-        ""
-    } else {
-        "isolation: worktree\n"
-    };
-    let tasks = if more.contains("tasks:") {
-        ""
-    } else {
-        "tasks: [{title: t, assignTo: a}]\n"
-    };
+    let isolation = if more.contains("isolation:") { "" } else { "isolation: worktree\n" };
+    let tasks = if more.contains("tasks:") { "" } else { "tasks: [{title: t, assignTo: a}]\n" };
     format!(
         "name: m\nagents:\n  a: {{{agent}}}\n  b: {{run: [x]}}\n  c: {{run: [x], queue: cpu}}\n{settings}{isolation}{tasks}{more}"
     )
@@ -28,10 +20,7 @@ fn with_agent(agent: &str, more: &str) -> String {
 
 /// What a text is told, each with its code and line.
 fn told(text: &str, has_workers: bool) -> Vec<(&'static str, usize, String)> {
-    let layers = Layers {
-        has_workers,
-        ..Layers::default()
-    };
+    let layers = Layers { has_workers, ..Layers::default() };
     let report = match load(&Source::new("m.yaml", text), &layers) {
         Ok(loaded) => loaded.notes,
         Err(report) => report,
@@ -48,11 +37,7 @@ fn a_build_without_workers_refuses_each_queue_and_says_why() {
     let told = told(&queued(""), false);
     let places: Vec<_> = told.iter().map(|(code, line, _)| (*code, *line)).collect();
     assert_eq!(places, [("Q0213", 3), ("Q0213", 5)]);
-    assert!(
-        told[0]
-            .2
-            .contains("this build of quorum hands no work to other machines")
-    );
+    assert!(told[0].2.contains("this build of quorum hands no work to other machines"));
     let config = Source::new("quorum.yaml", "agents: {a: {run: x, queue: gpu}}\n");
     let load = |has_workers| load_config(&config, ConfigLayer::Project, has_workers);
     assert_eq!(load(false).unwrap_err().diagnostics[0].code, Code::NotInThisBuild);
@@ -160,11 +145,7 @@ fn a_file_that_fills_folders_is_refused_where_an_agent_works_elsewhere() {
         let refused = |tasks: &str| {
             let settings = format!("settings: {{workers: {{exchange: e}}{copied}}}\n");
             let text = queued(&format!("isolation: worktree\n{settings}{tasks}"));
-            let layers = Layers {
-                has_workers: true,
-                filled_by,
-                ..Layers::default()
-            };
+            let layers = Layers { has_workers: true, filled_by, ..Layers::default() };
             let report = load(&Source::new("m.yaml", text), &layers)
                 .map_or_else(|report| report, |loaded| loaded.notes);
             let told = report.diagnostics.into_iter();
@@ -189,10 +170,7 @@ fn a_file_that_fills_folders_is_refused_where_an_agent_works_elsewhere() {
 fn each_turn_of_an_agent_with_a_queue_begins_a_session() {
     for (agent, keeps) in [("adapter: claude, queue: gpu", false), ("adapter: claude", true)] {
         let mission = with_agent(agent, "tasks: [{title: t, assignTo: b}]\n");
-        let layers = Layers {
-            has_workers: true,
-            ..Layers::default()
-        };
+        let layers = Layers { has_workers: true, ..Layers::default() };
         let mission = load(&Source::new("m.yaml", mission), &layers).unwrap().mission;
         assert_eq!(mission.agents.get("a").unwrap().keeps_session(), keeps);
     }
@@ -205,10 +183,7 @@ fn an_agent_with_a_queue_judges_the_tasks_whose_folders_go_to_its_workers() {
         let text = format!(
             "name: m\nagents:\n  a: {{adapter: claude, queue: gpu}}\n  b: {{run: [x]}}\n  d: {{adapter: codex, fallback: a}}\n{more}"
         );
-        let layers = Layers {
-            has_workers: true,
-            ..Layers::default()
-        };
+        let layers = Layers { has_workers: true, ..Layers::default() };
         let mission = load(&Source::new("m.yaml", text), &layers).unwrap().mission;
         compile(mission, &RunOptions::default())
     };
@@ -217,10 +192,7 @@ fn an_agent_with_a_queue_judges_the_tasks_whose_folders_go_to_its_workers() {
         ("isolation: temp\nsettings: {workers: {exchange: e}}\n", true),
         ("isolation: shared\nsettings: {workers: {exchange: e}}\n", false),
         ("isolation: worktree\n", false),
-        (
-            "isolation: worktree\nsettings: {workers: {exchange: e}, worktree: {link: [f]}}\n",
-            false,
-        ),
+        ("isolation: worktree\nsettings: {workers: {exchange: e}, worktree: {link: [f]}}\n", false),
     ] {
         let plan = plan(&format!("{more}tasks: [{{title: t, assignTo: b}}]\n"));
         let [a, d] = ["a", "d"].map(|name| plan.find_agent(name).unwrap());

@@ -60,18 +60,13 @@ impl GitExchange {
             hidden: None,
         };
         let git = || cache.git();
-        let (head, listed) = (
-            CommitHead::read(git(), commit)?,
-            ListedCommit::read(git(), commit)?,
-        );
+        let (head, listed) = (CommitHead::read(git(), commit)?, ListedCommit::read(git(), commit)?);
         let (listing, nothing) = (listed.listing().map_err(as_refused)?, TreeListing::default());
         if let Some(why) = link_that_leads_out(git, [&nothing, &listing])? {
             return Err(refused(why));
         }
         // What comes next lies mostly on one of these, and then only the rest is fetched.
-        let last = cache
-            .bare
-            .join(format!("refs/quorum/last/{}", &commit.as_str()[..2]));
+        let last = cache.bare.join(format!("refs/quorum/last/{}", &commit.as_str()[..2]));
         make_parent(&last)?;
         replace(&last, &format!("{}\n", commit.as_str()))?;
         let [folder, files] = ["w", "q"].map(|name| place.join(name));
@@ -120,9 +115,7 @@ impl GitExchange {
         let commit = |tree: &str, refusal: &[(&str, &str)]| {
             let beside = cache.tree_of_files(&place, outputs, refusal)?;
             let root = cache.put_beside(&place, [tree, &beside])?;
-            let git = by_quorum(cache.git())
-                .env("GIT_AUTHOR_DATE", MOMENT)
-                .env("GIT_COMMITTER_DATE", MOMENT);
+            let git = by_quorum(cache.git()).env("GIT_AUTHOR_DATE", MOMENT).env("GIT_COMMITTER_DATE", MOMENT);
             let commit = ["commit-tree", &root, "-p", given, "-m", "what the work has left"];
             CommitId::try_from(git.line(commit)?)
         };
@@ -162,15 +155,9 @@ impl GitExchange {
         }
         let listed = ListedCommit::read(git(), out)?;
         let listing = listed.listing().map_err(as_refused)?;
-        let all = listing
-            .beside
-            .values()
-            .map(|entry| entry.size)
-            .fold(0, u64::saturating_add);
+        let all = listing.beside.values().map(|entry| entry.size).fold(0, u64::saturating_add);
         if all > most {
-            return Err(refused(format!(
-                "what came home beside the work has {all} bytes, more than {most}"
-            )));
+            return Err(refused(format!("what came home beside the work has {all} bytes, more than {most}")));
         }
         make(to)?;
         let index = to.with_extension("index");

@@ -78,10 +78,7 @@ impl<'l> TreeListing<'l> {
             let before = last.get_mut(folder);
             let before = before.ok_or_else(|| work(format!("{} has a name that is a path", shown())))?;
             if *before >= sorted || !seen.insert(path) {
-                return Err(work(format!(
-                    "{} stands twice, or in the wrong place, in its tree",
-                    shown()
-                )));
+                return Err(work(format!("{} stands twice, or in the wrong place, in its tree", shown())));
             }
             *before = sorted;
             named(name).map_err(|why| work(format!("{} {why}", shown())))?;
@@ -92,11 +89,7 @@ impl<'l> TreeListing<'l> {
             } else if entry.mode == LINK && entry.size > LONGEST_TARGET {
                 return Err(work(format!("{} is a link of {} bytes", shown(), entry.size)));
             } else if entry.mode != LINK && !FILES.contains(&entry.mode) {
-                return Err(work(format!(
-                    "{} has the mode {}, which no file has",
-                    shown(),
-                    entry.mode
-                )));
+                return Err(work(format!("{} has the mode {}, which no file has", shown(), entry.mode)));
             }
             if path.len() > LONGEST_PATH || path.iter().filter(|byte| **byte == b'/').count() > MOST_FOLDERS {
                 let path = shown().chars().take(100).collect::<String>();
@@ -142,9 +135,7 @@ impl<'l> TreeListing<'l> {
             all = all.saturating_add(entry.size);
         }
         if all > MOST_BYTES {
-            return Err(work(format!(
-                "what is new has {all} bytes, more than {MOST_BYTES}"
-            )));
+            return Err(work(format!("what is new has {all} bytes, more than {MOST_BYTES}")));
         }
         Ok(())
     }

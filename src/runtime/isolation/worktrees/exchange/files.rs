@@ -81,9 +81,7 @@ impl Copying {
 }
 
 fn too_much() -> WorkError {
-    refused(format!(
-        "what goes with the folder has more than {MOST_BYTES} bytes"
-    ))
+    refused(format!("what goes with the folder has more than {MOST_BYTES} bytes"))
 }
 
 /// Whether a file can have a name beside a folder.

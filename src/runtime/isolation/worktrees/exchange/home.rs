@@ -39,10 +39,7 @@ impl Worktrees {
 
     /// These worktrees by that repository, which finds the objects of theirs. It is made where it is missing.
     fn carried(&self) -> Result<Self, WorkError> {
-        let carried = Self {
-            bare: self.carried_repository(),
-            ..self.clone()
-        };
+        let carried = Self { bare: self.carried_repository(), ..self.clone() };
         if !is_folder(&carried.bare) {
             let is_there = is_folder(&self.repository());
             let (format, borrowed) = if is_there {
@@ -59,11 +56,7 @@ impl Worktrees {
     fn carrying(&self, task: TaskId) -> Result<Git, WorkError> {
         let git = self.at_index(&self.folder(task), INDEX)?;
         let excluded = self.root.join("repository.git").join(EXCLUDED);
-        Ok(if excluded.exists() {
-            git.excluding(&excluded)
-        } else {
-            git
-        })
+        Ok(if excluded.exists() { git.excluding(&excluded) } else { git })
     }
 
     /// The tree of what lies in the folder of a task, but for what git ignores and what is kept from workers.
@@ -78,9 +71,7 @@ impl Worktrees {
         let folder = fs::canonicalize(&folder).map_err(WorkError::file("read", &folder))?;
         hidden.extend(left_out.iter().filter_map(|path| path.strip_prefix(&folder).ok()));
         if !hidden.is_empty() {
-            git()?
-                .args(["update-index", "--force-remove", "--"])
-                .done(hidden)?;
+            git()?.args(["update-index", "--force-remove", "--"]).done(hidden)?;
         }
         Ok(git()?.line(["write-tree"])?)
     }
@@ -93,11 +84,7 @@ impl Worktrees {
     ) -> Result<(Option<String>, String), NotCommitted> {
         let (plan, task, _) = of_task;
         let (folder, has_worktree) = (self.folder(task), plan.task(task).has_worktree());
-        let base = if has_worktree {
-            self.reference(&base_ref(task))?
-        } else {
-            None
-        };
+        let base = if has_worktree { self.reference(&base_ref(task))? } else { None };
         if let Some(base) = &base {
             // What git follows although it ignores it.
             carried.carrying(task)?.done(["read-tree", "--reset", base])?;
@@ -273,11 +260,7 @@ impl Worktrees {
         }
         let now = carried.tree_of_folder((plan, task, &[]))?;
         let wanted = carried.wanted(task, &now, [&before, &after])?;
-        let follow = || {
-            carried
-                .carrying(task)?
-                .done(["read-tree", "-m", "-u", &now, &wanted])
-        };
+        let follow = || carried.carrying(task)?.done(["read-tree", "-m", "-u", &now, &wanted]);
         let followed = follow().or_else(|_| {
             // Whoever prepared it may have closed folders.
             open_folders(&folder);
@@ -294,10 +277,7 @@ impl Worktrees {
         given: &str,
     ) -> Result<(), WorkError> {
         let folder = self.folder(task);
-        match ours
-            .reference(&base_ref(task))?
-            .filter(|_| plan.task(task).has_worktree())
-        {
+        match ours.reference(&base_ref(task))?.filter(|_| plan.task(task).has_worktree()) {
             Some(base) => ours.restore(plan, task, &base)?,
             None => {
                 remove(&folder)?;
@@ -321,9 +301,7 @@ impl Worktrees {
         if before.trees[0] == now && !after.work.keys().any(|path| hidden.contains(path)) {
             return Ok(after.trees[0].to_owned());
         }
-        let here = self
-            .git()
-            .run(["ls-tree", "-r", "-z", "-l", "--full-tree", now])?;
+        let here = self.git().run(["ls-tree", "-r", "-z", "-l", "--full-tree", now])?;
         let here = TreeListing::of_tree(&here.stdout);
         let (wanted, lost) = together(&before.work, &here, &after.work);
         if !lost.is_empty() {
@@ -344,9 +322,7 @@ impl Worktrees {
         let index = place.with_extension("wanted-index");
         remove(&index)?;
         let git = || self.git().indexed(&index);
-        git()
-            .reading(&place)
-            .done(["update-index", "-z", "--index-info"])?;
+        git().reading(&place).done(["update-index", "-z", "--index-info"])?;
         let tree = git().line(["write-tree"])?;
         remove(&index)?;
         remove(&place)?;

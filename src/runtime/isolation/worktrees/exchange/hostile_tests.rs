@@ -44,10 +44,7 @@ impl Scene {
 
     fn commit_of(&self, tree: &str, parents: &[&str]) -> CommitId {
         let parents = parents.iter().flat_map(|parent| ["-p", parent]);
-        let arguments: Vec<&str> = ["commit-tree", "-m", "forged", tree]
-            .into_iter()
-            .chain(parents)
-            .collect();
+        let arguments: Vec<&str> = ["commit-tree", "-m", "forged", tree].into_iter().chain(parents).collect();
         CommitId::try_from(self.plain("exchange.git", &arguments)).unwrap()
     }
 }
@@ -83,11 +80,8 @@ impl Home {
     /// Brings such work home, and nothing is written.
     #[track_caller]
     fn refused(&self, work: &[Entry]) -> String {
-        let commit = self.scene.forged(
-            &self.scene.tree(work),
-            &self.scene.tree(&[]),
-            &[self.away.given.as_str()],
-        );
+        let commit =
+            self.scene.forged(&self.scene.tree(work), &self.scene.tree(&[]), &[self.away.given.as_str()]);
         self.refused_commit(&commit)
     }
 
@@ -120,10 +114,7 @@ fn names_that_lead_elsewhere_are_refused() {
         (file("..", &blob), ".. leads out of its folder"),
         (folder("..", &inner), ".. leads out of its folder"),
         (file(".", &blob), ". leads out of its folder"),
-        (
-            file("../../outside", &blob),
-            "../../outside has a name that is a path",
-        ),
+        (file("../../outside", &blob), "../../outside has a name that is a path"),
         (file("/etc/evil", &blob), "/etc/evil has a name that is a path"),
         (file("a/b", &blob), "a/b has a name that is a path"),
         (folder(".git", &inner), ".git is what git keeps for itself"),
@@ -132,10 +123,7 @@ fn names_that_lead_elsewhere_are_refused() {
         (folder("git~1", &inner), "git~1 is what git keeps for itself"),
         (folder(".git. ", &inner), ".git.  is what git keeps for itself"),
         (folder("a\\.git", &inner), "a\\.git is what git keeps for itself"),
-        (
-            folder(".g\u{200c}it", &inner),
-            ".g\u{200c}it is what git keeps for itself",
-        ),
+        (folder(".g\u{200c}it", &inner), ".g\u{200c}it is what git keeps for itself"),
         (
             file(b"n\xff", &blob),
             "n\u{fffd} has a name that is not UTF-8: give it another one, or leave it as it was",
@@ -145,15 +133,9 @@ fn names_that_lead_elsewhere_are_refused() {
     }
     let deep = scene.tree(&[folder(".git", &inner)]);
     let deep = scene.tree(&[folder("sub", &deep)]);
-    assert_eq!(
-        home.refused(&[folder("dir", &deep)]),
-        "dir/sub/.git is what git keeps for itself"
-    );
+    assert_eq!(home.refused(&[folder("dir", &deep)]), "dir/sub/.git is what git keeps for itself");
     let long = "n".repeat(256);
-    assert_eq!(
-        home.refused(&[file(&long, &blob)]),
-        format!("{long} has a name that is too long")
-    );
+    assert_eq!(home.refused(&[file(&long, &blob)]), format!("{long} has a name that is too long"));
 }
 
 #[test]
@@ -161,27 +143,12 @@ fn links_that_lead_out_are_refused() {
     let home = Home::new();
     let scene = &home.scene;
     for (target, words) in [
-        (
-            &b"/etc/passwd"[..],
-            "l is a link to /etc/passwd, which lies outside of the repository",
-        ),
+        (&b"/etc/passwd"[..], "l is a link to /etc/passwd, which lies outside of the repository"),
         (b"..", "l is a link to .., which lies outside of the repository"),
-        (
-            b"../../outside",
-            "l is a link to ../../outside, which lies outside of the repository",
-        ),
-        (
-            b"a/../../x",
-            "l is a link to a/../../x, which lies outside of the repository",
-        ),
-        (
-            b".git/config",
-            "l is a link to .git/config, which lies outside of the repository",
-        ),
-        (
-            b".GIT",
-            "l is a link to .GIT, which lies outside of the repository",
-        ),
+        (b"../../outside", "l is a link to ../../outside, which lies outside of the repository"),
+        (b"a/../../x", "l is a link to a/../../x, which lies outside of the repository"),
+        (b".git/config", "l is a link to .git/config, which lies outside of the repository"),
+        (b".GIT", "l is a link to .GIT, which lies outside of the repository"),
         (b"", "l is a link that names nothing"),
         (b"..\0a", "l is a link that names nothing"),
     ] {
@@ -190,19 +157,13 @@ fn links_that_lead_out_are_refused() {
     // One that goes through another one, which goes up.
     let within = scene.tree(&[link("up", &scene.blob(b".."))]);
     let chain = [folder("d", &within), link("e", &scene.blob(b"d/up/../x"))];
-    assert_eq!(
-        home.refused(&chain),
-        "e is a link to d/up/../x, which lies outside of the repository"
-    );
+    assert_eq!(home.refused(&chain), "e is a link to d/up/../x, which lies outside of the repository");
     let endless = scene.blob(&[b'a'; 5_000]);
     assert_eq!(home.refused(&[link("l", &endless)]), "l is a link of 5000 bytes");
     // A folder that is a link, and a file below it.
     let below = scene.tree(&[file("x", &scene.blob(b"evil"))]);
     let twice = [link("d", &scene.blob(b"kept")), folder("d", &below)];
-    assert_eq!(
-        home.refused(&twice),
-        "d stands twice, or in the wrong place, in its tree"
-    );
+    assert_eq!(home.refused(&twice), "d stands twice, or in the wrong place, in its tree");
 }
 
 #[test]
@@ -220,16 +181,10 @@ fn trees_that_git_would_not_make_are_refused() {
         [file("a", &blob), folder("a", &inner)],
         [folder("a", &inner), folder("a", &inner)],
     ] {
-        assert_eq!(
-            home.refused(&twice),
-            "a stands twice, or in the wrong place, in its tree"
-        );
+        assert_eq!(home.refused(&twice), "a stands twice, or in the wrong place, in its tree");
     }
     let unsorted = [file("b", &blob), file("a", &blob)];
-    assert_eq!(
-        home.refused(&unsorted),
-        "a stands twice, or in the wrong place, in its tree"
-    );
+    assert_eq!(home.refused(&unsorted), "a stands twice, or in the wrong place, in its tree");
     // Git takes what is neither file, link nor folder for another repository.
     for mode in ["60000", "20000", "0"] {
         let why = home.refused(&[(mode, "m".into(), blob.clone())]);
@@ -240,25 +195,15 @@ fn trees_that_git_would_not_make_are_refused() {
         home.refused(&[file("large", &large)]),
         "large has 4194305 bytes, more than settings.worktree.maxFile (4194304 bytes): remove it"
     );
-    let beside = [
-        folder("q", &scene.tree(&[])),
-        folder("w", &inner),
-        folder("x", &inner),
-    ];
+    let beside = [folder("q", &scene.tree(&[])), folder("w", &inner), folder("x", &inner)];
     assert_eq!(
         home.refused_commit(&scene.commit_of(&scene.tree(&beside), &[given])),
         "x lies beside the work"
     );
     let beside = scene.tree(&[link("out", &scene.blob(b"/etc/passwd"))]);
-    assert_eq!(
-        home.refused_commit(&scene.forged(&inner, &beside, &[given])),
-        "out is a link"
-    );
+    assert_eq!(home.refused_commit(&scene.forged(&inner, &beside, &[given])), "out is a link");
     let said = scene.tree(&[file("exchange.refused", &scene.blob(b"it has a pipe"))]);
-    assert_eq!(
-        home.refused_commit(&scene.forged(&inner, &said, &[given])),
-        "it has a pipe"
-    );
+    assert_eq!(home.refused_commit(&scene.forged(&inner, &said, &[given])), "it has a pipe");
 }
 
 #[test]
@@ -293,10 +238,7 @@ fn what_is_no_work_on_what_was_handed_out_is_refused() {
     let on_work = scene.forged(&work, &empty, &[given]);
     let twice_on = scene.forged(&work, &empty, &[on_work.as_str()]);
     for commit in [&other, &on_other, &on_both, &twice_on, &home.away.given] {
-        assert_eq!(
-            home.refused_commit(commit),
-            "what came home is not made of what was handed out"
-        );
+        assert_eq!(home.refused_commit(commit), "what came home is not made of what was handed out");
     }
     // What is no commit at all.
     let tag = format!("object {given}\ntype commit\ntag t\ntagger a <a@b> 0 +0000\n\nt\n");
@@ -314,14 +256,8 @@ fn a_worker_looks_at_what_it_is_given_as_well() {
     let evil = scene.tree(&[link("l", &scene.blob(b"/etc"))]);
     let forged = scene.forged(&evil, &scene.tree(&[]), &[]);
     let place = scene.path("worker/place");
-    let refused = scene
-        .exchange
-        .check_out(&forged, &scene.path("worker/cache"), &place)
-        .unwrap_err();
-    assert_eq!(
-        refused.to_string(),
-        "l is a link to /etc, which lies outside of the repository"
-    );
+    let refused = scene.exchange.check_out(&forged, &scene.path("worker/cache"), &place).unwrap_err();
+    assert_eq!(refused.to_string(), "l is a link to /etc, which lies outside of the repository");
     assert!(!place.exists());
     let outputs = scene.exchange.outputs(
         &scene.path("worker/cache/sha1/repository.git"),
@@ -329,32 +265,18 @@ fn a_worker_looks_at_what_it_is_given_as_well() {
         &place,
         10,
     );
-    assert_eq!(
-        outputs.unwrap_err().to_string(),
-        "what came home is not made of what was handed out"
-    );
+    assert_eq!(outputs.unwrap_err().to_string(), "what came home is not made of what was handed out");
 }
 
 #[test]
 fn a_fetch_that_brings_too_much_is_ended() {
     let scene = Scene::new();
-    let bytes: Vec<u8> = (0..30_000_000_u32)
-        .map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8)
-        .collect();
-    let commit = scene.forged(
-        &scene.tree(&[file("x", &scene.blob(&bytes))]),
-        &scene.tree(&[]),
-        &[],
-    );
+    let bytes: Vec<u8> = (0..30_000_000_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    let commit = scene.forged(&scene.tree(&[file("x", &scene.blob(&bytes))]), &scene.tree(&[]), &[]);
     let repository = scene.path("worker/small");
     init_exact(&repository, "sha1", "").unwrap();
     let fetch = |most| {
-        let git = scene
-            .exchange
-            .git(&repository)
-            .unwrap()
-            .growing_at_most(most)
-            .args(FETCH);
+        let git = scene.exchange.git(&repository).unwrap().growing_at_most(most).args(FETCH);
         git.done([&scene.exchange.place(), commit.as_str()])
     };
     let ended = fetch(1_000).unwrap_err().to_string();

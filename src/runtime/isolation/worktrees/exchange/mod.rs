@@ -106,17 +106,13 @@ impl GitExchange {
             Self::Url(url) => {
                 let nowhere = scratch_folder()?;
                 let git = Git::new().at(nowhere.path()).reaching(nowhere.path())?;
-                return git
-                    .done(["ls-remote", "-q", "--", url, "refs/quorum/none"])
-                    .map_err(unreachable);
+                return git.done(["ls-remote", "-q", "--", url, "refs/quorum/none"]).map_err(unreachable);
             }
         };
         let is_bare = ["rev-parse", "--is-bare-repository"];
         let is_bare = Git::new().in_repository(path).trusting().line(is_bare);
         if is_folder(&path.join(".git")) || is_bare.as_ref().is_ok_and(|is_bare| is_bare != "true") {
-            return Err(lacks(
-                "is not bare: `git init --bare` makes one that is".to_owned(),
-            ));
+            return Err(lacks("is not bare: `git init --bare` makes one that is".to_owned()));
         }
         is_bare.map_err(unreachable)?;
         for part in ["objects", "refs"] {
@@ -149,10 +145,7 @@ impl GitExchange {
     /// # Errors
     /// In the words of git.
     fn fetch(&self, repository: &Path, commit: &CommitId) -> Result<(), WorkError> {
-        let git = self
-            .git(repository)?
-            .env("GIT_ALLOC_LIMIT", LARGEST_PIECE)
-            .growing_at_most(MOST_BYTES);
+        let git = self.git(repository)?.env("GIT_ALLOC_LIMIT", LARGEST_PIECE).growing_at_most(MOST_BYTES);
         let git = git.args(FETCH).args(self.by("upload-pack", "git-upload-pack"));
         git.done([&self.place(), commit.as_str()])
     }
@@ -162,9 +155,7 @@ impl GitExchange {
     /// # Errors
     /// In the words of git, or that it is there.
     fn push(&self, repository: &Path, new: Option<&str>, lines: &[String]) -> Result<(), WorkError> {
-        let git = self
-            .git(repository)?
-            .args(["push", "-q", "--no-verify", "--no-recurse-submodules"]);
+        let git = self.git(repository)?.args(["push", "-q", "--no-verify", "--no-recurse-submodules"]);
         let git = git.args(self.by("receive-pack", "git-receive-pack"));
         let git = git.args(new.map(|new| format!("--force-with-lease={new}:")));
         let pushed = git.args([self.place()]).output(lines)?;
@@ -172,9 +163,7 @@ impl GitExchange {
             return Ok(());
         }
         let said = String::from_utf8_lossy(&pushed.stderr);
-        let is_there = ["(stale info)", "already exists"]
-            .iter()
-            .any(|word| said.contains(word));
+        let is_there = ["(stale info)", "already exists"].iter().any(|word| said.contains(word));
         match new.filter(|_| is_there) {
             Some(new) => Err(refused(format!("the exchange has {new} already"))),
             None => Err(failed(&pushed)),
@@ -186,11 +175,7 @@ impl GitExchange {
     /// # Errors
     /// In the words of git.
     pub fn forget(&self, repository: &Path, name: &CarriedName) -> Result<(), WorkError> {
-        self.push(
-            repository,
-            None,
-            &[name.given(), name.left()].map(|name| format!(":{name}")),
-        )?;
+        self.push(repository, None, &[name.given(), name.left()].map(|name| format!(":{name}")))?;
         remove(&repository.join(name.given()))
     }
 
@@ -222,10 +207,7 @@ fn init_exact(repository: &Path, format: &str, borrowed: &str) -> Result<(), Wor
     let half = tempfile::tempdir_in(above).map_err(WorkError::file("make", repository))?;
     let half = half.keep();
     init(&half, format)?;
-    for (name, text) in [
-        (ATTRIBUTES_FILE, ATTRIBUTES),
-        ("objects/info/alternates", borrowed),
-    ] {
+    for (name, text) in [(ATTRIBUTES_FILE, ATTRIBUTES), ("objects/info/alternates", borrowed)] {
         let path = half.join(name);
         make_parent(&path)?;
         replace(&path, text)?;

@@ -113,31 +113,14 @@ mod tests {
         let id = |text: &str| CommitId::try_from(text.to_owned());
         assert_eq!(id(&"a".repeat(40)).unwrap().format(), "sha1");
         assert_eq!(id(&"0".repeat(64)).unwrap().format(), "sha256");
-        for text in [
-            "",
-            "HEAD",
-            "--upload-pack=x",
-            &"A".repeat(40),
-            &"a".repeat(41),
-            &"g".repeat(40),
-        ] {
+        for text in ["", "HEAD", "--upload-pack=x", &"A".repeat(40), &"a".repeat(41), &"g".repeat(40)] {
             id(text).unwrap_err();
         }
         let name = |text: &str| CarriedName::try_from(text.to_owned());
         assert_eq!(name("r-1/0.1.1").unwrap().left(), "refs/quorum/r-1/0.1.1/out");
-        for text in [
-            "",
-            "r",
-            "r/",
-            "/0.1.1",
-            "r/0.1.1/x",
-            "r/..",
-            "-r/0.1",
-            "r/a..b",
-            "r/x.lock",
-            "r/a b",
-            "r/a\n",
-        ] {
+        for text in
+            ["", "r", "r/", "/0.1.1", "r/0.1.1/x", "r/..", "-r/0.1", "r/a..b", "r/x.lock", "r/a b", "r/a\n"]
+        {
             name(text).unwrap_err();
         }
         let run = RunId::new("r-1").unwrap();

@@ -52,10 +52,7 @@ impl Scene {
             "name: m\nisolation: {isolation}\nagents: {{w: {{run: [/bin/true]}}}}\ntasks:\n  - {{title: a, assignTo: w}}\n  \
              - {{title: b, assignTo: w}}\n"
         );
-        let options = RunOptions {
-            mission_folder: user.clone(),
-            ..options()
-        };
+        let options = RunOptions { mission_folder: user.clone(), ..options() };
         let mut plan = plan_of(&yaml, &options);
         let rules = &mut Arc::make_mut(&mut plan).rules;
         rules.worktrees.root = Some(place.path().join("run"));
@@ -68,12 +65,8 @@ impl Scene {
             run: "r".to_owned(),
             accepted: Arc::default(),
         };
-        let scene = Self {
-            exchange: GitExchange::of("exchange.git", place.path()).unwrap(),
-            place,
-            plan,
-            worktrees,
-        };
+        let scene =
+            Self { exchange: GitExchange::of("exchange.git", place.path()).unwrap(), place, plan, worktrees };
         scene.plain("", &["init", "-q", "--bare", "exchange.git"]);
         scene.exchange.check().unwrap();
         scene.plain("user", &["init", "-q", "-b", "main"]);
@@ -130,10 +123,7 @@ impl Scene {
             .output()
             .unwrap();
         let said = [output.stdout, output.stderr].concat();
-        (
-            output.status.success(),
-            String::from_utf8_lossy(&said).trim_end().to_owned(),
-        )
+        (output.status.success(), String::from_utf8_lossy(&said).trim_end().to_owned())
     }
 
     #[track_caller]
@@ -161,15 +151,12 @@ impl Scene {
 
     pub fn check_out(&self, away: &Away) -> CheckedOut {
         let place = self.path(&format!("worker/{}", &away.given.as_str()[..12]));
-        self.exchange
-            .check_out(&away.given, &self.path("worker/cache"), &place)
-            .unwrap()
+        self.exchange.check_out(&away.given, &self.path("worker/cache"), &place).unwrap()
     }
 
     pub fn bring_home(&self, task: u32, away: &Away, out: &CommitId) -> Result<(), NotCommitted> {
         let about = (&*self.plan, TaskId(task));
-        self.worktrees
-            .bring_home(&self.exchange, about, [&away.given, out])
+        self.worktrees.bring_home(&self.exchange, about, [&away.given, out])
     }
 
     /// A turn elsewhere, that does this in its folder.
@@ -189,15 +176,9 @@ impl Scene {
     fn committed(&self, task: u32, known: &Committed) -> (Committed, String, Vec<String>) {
         let work = self.worktrees.commit(&self.plan, TaskId(task), known).unwrap();
         let tree = self.worktrees.tree_of(&work.commit.id).unwrap();
-        let changed = work
-            .changed
-            .iter()
-            .map(|changed| format!("{} {}", changed.path, changed.what));
+        let changed = work.changed.iter().map(|changed| format!("{} {}", changed.path, changed.what));
         let changed = changed.collect();
-        let known = Committed {
-            commit: Some(work.commit),
-            ..known.clone()
-        };
+        let known = Committed { commit: Some(work.commit), ..known.clone() };
         (known, tree, changed)
     }
 
@@ -260,10 +241,7 @@ fn a_turn_elsewhere_leaves_what_the_same_turn_leaves_here() {
     let prompt = scene.path("prompt");
     fs::write(&prompt, "do it").unwrap();
     let files = vec![
-        (
-            "job".into(),
-            CarriedFile::Bytes(serde_json::to_vec(&job).unwrap()),
-        ),
+        ("job".into(), CarriedFile::Bytes(serde_json::to_vec(&job).unwrap())),
         ("prompt".into(), CarriedFile::At(prompt)),
         ("none".into(), CarriedFile::At(scene.path("nowhere"))),
     ];
@@ -286,28 +264,17 @@ fn a_turn_elsewhere_leaves_what_the_same_turn_leaves_here() {
     put(&messages, "odd\nname", "");
     put(&messages, ".git/config", "[core]\n");
     symlink("/etc/passwd", messages.join("link")).unwrap();
-    let outputs = vec![
-        ("out".into(), CarriedFile::At(printed)),
-        ("messages".into(), CarriedFile::At(messages)),
-    ];
+    let outputs =
+        vec![("out".into(), CarriedFile::At(printed)), ("messages".into(), CarriedFile::At(messages))];
     let out = scene.exchange.hand_back(&work, &outputs).unwrap();
     // And from here on it is at home again.
     let (repository, to) = (scene.worktrees.carried_repository(), scene.path("outputs"));
     let sides = [&away.given, &out];
-    let too_much = scene
-        .exchange
-        .outputs(&repository, sides, &to, 1_000)
-        .unwrap_err();
+    let too_much = scene.exchange.outputs(&repository, sides, &to, 1_000).unwrap_err();
     assert!(too_much.to_string().contains("more than 1000"), "{too_much}");
-    scene
-        .exchange
-        .outputs(&repository, sides, &to, 20_000_000)
-        .unwrap();
+    scene.exchange.outputs(&repository, sides, &to, 20_000_000).unwrap();
     let names: Vec<PathBuf> = lying_in(&to).into_keys().collect();
-    assert_eq!(
-        names,
-        ["messages/1.json", "messages/odd\nname", "out"].map(PathBuf::from)
-    );
+    assert_eq!(names, ["messages/1.json", "messages/odd\nname", "out"].map(PathBuf::from));
     assert_eq!(fs::metadata(to.join("out")).unwrap().len(), 10_000_000);
     assert_eq!(lying_in(&home), {
         assert!(shell(&here, "echo -n 'of here' > built"));
@@ -326,14 +293,8 @@ fn a_turn_elsewhere_leaves_what_the_same_turn_leaves_here() {
     scene.exchange.forget(&repository, &away.name).unwrap();
     assert_eq!(scene.references(), [away.name.begun()].into());
     scene.exchange.forget(&repository, &away.name).unwrap();
-    scene
-        .exchange
-        .forget_run(&repository, &RunId::new("r").unwrap())
-        .unwrap();
-    scene
-        .exchange
-        .forget_run(&repository, &RunId::new("r").unwrap())
-        .unwrap();
+    scene.exchange.forget_run(&repository, &RunId::new("r").unwrap()).unwrap();
+    scene.exchange.forget_run(&repository, &RunId::new("r").unwrap()).unwrap();
     assert!(scene.references().is_empty());
 }
 
@@ -344,13 +305,7 @@ fn an_agent_elsewhere_has_a_history_and_nothing_of_the_exchange() {
     let job = vec![("job".into(), CarriedFile::Bytes(b"a secret order".to_vec()))];
     let away = scene.hand_out(0, 1, &job).unwrap();
     let work = scene.check_out(&away);
-    let inner = work
-        .folder
-        .strip_prefix(scene.place.path())
-        .unwrap()
-        .to_str()
-        .unwrap()
-        .to_owned();
+    let inner = work.folder.strip_prefix(scene.place.path()).unwrap().to_str().unwrap().to_owned();
     assert_eq!(scene.plain(&inner, &["log", "--format=%s"]), "base");
     assert_eq!(scene.plain(&inner, &["status", "--porcelain"]), "");
     assert!(read(&work.folder, ".git/config").contains("name = \"w\""));
@@ -364,11 +319,7 @@ fn an_agent_elsewhere_has_a_history_and_nothing_of_the_exchange() {
         }
     }
     // Whatever it does there.
-    put(
-        &work.folder,
-        ".git/config",
-        "[core]\nhooksPath = .\nfsmonitor = /bin/false\nworktree = /\n",
-    );
+    put(&work.folder, ".git/config", "[core]\nhooksPath = .\nfsmonitor = /bin/false\nworktree = /\n");
     put(&work.folder, "post-commit", "#!/bin/sh\ntouch ran\n");
     put(&work.folder, "new", "new");
     fs::write(work.folder.join(".git/index"), "broken").unwrap();
@@ -390,9 +341,7 @@ fn a_conflict_goes_to_a_worker_and_comes_home_resolved() {
         known.push(scene.committed(task, &Committed::default()).0);
     }
     let merge = |task: u32, known: &Committed| {
-        let merged = scene
-            .worktrees
-            .merge(&scene.plan, &Protection::none(), TaskId(task), Some(known));
+        let merged = scene.worktrees.merge(&scene.plan, &Protection::none(), TaskId(task), Some(known));
         merged.unwrap()
     };
     assert!(matches!(merge(0, &known[0]), Merged::Landed(_)));
@@ -405,16 +354,9 @@ fn a_conflict_goes_to_a_worker_and_comes_home_resolved() {
         put(folder, "edited", "both\ntwo\n");
     });
     scene.bring_home(1, &away, &out).unwrap();
-    let conflicted = Committed {
-        commit: Some(commit),
-        conflicts: 1,
-        ..Committed::default()
-    };
+    let conflicted = Committed { commit: Some(commit), conflicts: 1, ..Committed::default() };
     let (resolved, ..) = scene.committed(1, &conflicted);
-    let resolved = Committed {
-        conflicts: 0,
-        ..resolved
-    };
+    let resolved = Committed { conflicts: 0, ..resolved };
     match merge(1, &resolved) {
         Merged::Candidate(commit) | Merged::Landed(commit) => {
             assert_eq!(*commit.paths, [Box::from("edited")])
@@ -445,10 +387,7 @@ fn what_is_kept_from_workers_stays_at_home() {
     scene.bring_home(0, &away, &out).unwrap();
     assert!(!home.join("spec").exists());
     assert_eq!(read(&home, "edited"), "edited\n");
-    assert_eq!(
-        scene.committed(0, &Committed::default()).2,
-        ["edited was changed"]
-    );
+    assert_eq!(scene.committed(0, &Committed::default()).2, ["edited was changed"]);
     // A file of that name that lies there all the same does not go.
     put(&home, "spec/hidden", "here");
     let (away, out) = scene.work(0, 2, |folder| assert!(!folder.join("spec").exists()));
@@ -465,13 +404,8 @@ fn one_folder_is_handed_to_several_at_once_without_what_they_are_kept_from() {
         let name = CarriedName::of(&RunId::new("r").unwrap(), &format!("0.ask.{seat}.1"));
         let left_out = [folder.join("instructions"), folder.join("kept")];
         let of_task = (&*scene.plan, TaskId(0), &left_out[..]);
-        let given = scene
-            .worktrees
-            .hand_out(&scene.exchange, of_task, &name, &Vec::new());
-        Away {
-            name,
-            given: given.unwrap(),
-        }
+        let given = scene.worktrees.hand_out(&scene.exchange, of_task, &name, &Vec::new());
+        Away { name, given: given.unwrap() }
     };
     let all: Vec<Away> = std::thread::scope(|scope| {
         let seats: Vec<_> = (0..6).map(|seat| scope.spawn(move || given(seat))).collect();
@@ -490,9 +424,7 @@ fn one_folder_is_handed_to_several_at_once_without_what_they_are_kept_from() {
 fn before_a_task_has_a_folder_what_it_would_begin_with_is_handed_out() {
     for (isolation, is_there) in [("worktree", true), ("temp", false)] {
         let scene = Scene::of(isolation, |user| put(user, "kept", "kept\n"));
-        let work = scene
-            .check_out(&scene.hand_out(0, 1, &Vec::new()).unwrap())
-            .folder;
+        let work = scene.check_out(&scene.hand_out(0, 1, &Vec::new()).unwrap()).folder;
         assert_eq!(work.join("kept").exists(), is_there);
         assert!(!scene.worktrees.folder(TaskId(0)).exists());
         // A folder that was there and is gone is nobody's work.
@@ -537,19 +469,13 @@ fn what_was_changed_here_meanwhile_is_not_lost() {
     put(&home, "new/file", "here\n");
     let with_both = lying_in(&home);
     let why = work_refused(scene.bring_home(0, &away, &out));
-    assert!(
-        why.starts_with("edited, new/file was changed here while the work was away"),
-        "{why}"
-    );
+    assert!(why.starts_with("edited, new/file was changed here while the work was away"), "{why}");
     assert_eq!(lying_in(&home), with_both, "nothing is written over");
     put(&home, "edited", "one\ntwo\n");
     fs::remove_dir_all(home.join("new")).unwrap();
     assert_eq!(lying_in(&home), before);
     scene.bring_home(0, &away, &out).unwrap();
-    assert_eq!(
-        read(&home, "edited") + &read(&home, "new"),
-        "elsewhere\nelsewhere\n"
-    );
+    assert_eq!(read(&home, "edited") + &read(&home, "new"), "elsewhere\nelsewhere\n");
     assert_eq!(read(&home, "kept") + &read(&home, "here/new"), "here\nhere\n");
     assert!(!home.join("run.sh").exists() && !home.join("gone").exists());
 }
@@ -598,10 +524,7 @@ fn only_one_result_is_taken_and_only_the_one_that_is_named() {
     assert_eq!(scene.exchange.hand_back(&work, &Vec::new()).unwrap(), out);
     put(&work.folder, "edited", "late\n");
     let late = scene.exchange.hand_back(&work, &Vec::new()).unwrap_err();
-    assert_eq!(
-        late.to_string(),
-        "the exchange has refs/quorum/r/0.1.1/out already"
-    );
+    assert_eq!(late.to_string(), "the exchange has refs/quorum/r/0.1.1/out already");
     // And one that somebody has put there all the same.
     let reference = away.name.left();
     scene.plain("exchange.git", &["update-ref", &reference, away.given.as_str()]);
@@ -619,10 +542,7 @@ fn only_one_result_is_taken_and_only_the_one_that_is_named() {
 #[test]
 fn work_that_cannot_be_committed_is_refused_as_it_is_here() {
     let cases: [(&str, &str); 4] = [
-        (
-            "git init -q inner && touch inner/file",
-            "inner is a repository of its own: remove its `.git`",
-        ),
+        ("git init -q inner && touch inner/file", "inner is a repository of its own: remove its `.git`"),
         (
             "git init -q inner && cd inner && touch file && git add file && git -c user.name=a -c user.email=a@b commit -q -m x",
             "inner is a repository of its own: remove its `.git`",
@@ -646,16 +566,11 @@ fn work_that_cannot_be_committed_is_refused_as_it_is_here() {
         assert_eq!(work_refused(scene.bring_home(0, &away, &out)), words);
         assert_eq!(lying_in(&home), before);
         let (repository, to) = (scene.worktrees.carried_repository(), scene.path("outputs"));
-        scene
-            .exchange
-            .outputs(&repository, [&away.given, &out], &to, 1_000_000)
-            .unwrap();
+        scene.exchange.outputs(&repository, [&away.given, &out], &to, 1_000_000).unwrap();
         assert_eq!(read(&to, "out"), "done", "what it printed comes home");
         // In these words it is refused here, and not handed out.
         assert!(shell(&home, script));
-        let here = scene
-            .worktrees
-            .commit(&scene.plan, TaskId(0), &Committed::default());
+        let here = scene.worktrees.commit(&scene.plan, TaskId(0), &Committed::default());
         assert_eq!(work_refused(here), words);
         assert_eq!(work_refused(scene.hand_out(0, 2, &Vec::new()).map(|_| ())), words);
     }
@@ -677,10 +592,7 @@ fn an_exchange_that_is_none_is_told() {
     }
     for name in ["nowhere", "home", "input"] {
         let why = said(name);
-        assert!(
-            why.starts_with(&format!("the exchange {place}/{name} cannot be reached: ")),
-            "{why}"
-        );
+        assert!(why.starts_with(&format!("the exchange {place}/{name} cannot be reached: ")), "{why}");
     }
     scene.folder(0);
     // What is told of it later.
@@ -699,40 +611,18 @@ fn an_exchange_that_is_none_is_told() {
         other => panic!("{other:?}"),
     }
     let url = "ssh://127.0.0.1:1/x.git";
-    let why = GitExchange::of(url, Path::new("/"))
-        .unwrap()
-        .check()
-        .unwrap_err()
-        .to_string();
-    assert!(
-        why.starts_with(&format!("the exchange {url} cannot be reached: ")),
-        "{why}"
-    );
+    let why = GitExchange::of(url, Path::new("/")).unwrap().check().unwrap_err().to_string();
+    assert!(why.starts_with(&format!("the exchange {url} cannot be reached: ")), "{why}");
     for text in ["ext::sh -c x", "git://host/x", "file:///x", "http://host/x", ""] {
         GitExchange::of(text, Path::new("/")).unwrap_err();
     }
-    for text in [
-        "https://host/x.git",
-        "ssh://host/x.git",
-        "me@host:x.git",
-        "host:x.git",
-    ] {
-        assert_eq!(
-            GitExchange::of(text, Path::new("/")).unwrap(),
-            GitExchange::Url(text.to_owned())
-        );
+    for text in ["https://host/x.git", "ssh://host/x.git", "me@host:x.git", "host:x.git"] {
+        assert_eq!(GitExchange::of(text, Path::new("/")).unwrap(), GitExchange::Url(text.to_owned()));
     }
-    for (text, path) in [
-        ("x.git", "/m/x.git"),
-        ("../x", "/m/../x"),
-        ("/x", "/x"),
-        ("./a:b", "/m/./a:b"),
-        ("-x:y", "/m/-x:y"),
-    ] {
-        assert_eq!(
-            GitExchange::of(text, Path::new("/m")).unwrap(),
-            GitExchange::Path(path.into())
-        );
+    for (text, path) in
+        [("x.git", "/m/x.git"), ("../x", "/m/../x"), ("/x", "/x"), ("./a:b", "/m/./a:b"), ("-x:y", "/m/-x:y")]
+    {
+        assert_eq!(GitExchange::of(text, Path::new("/m")).unwrap(), GitExchange::Path(path.into()));
     }
 }
 
@@ -740,14 +630,9 @@ fn an_exchange_that_is_none_is_told() {
 fn programs_of_an_exchange_are_not_run() {
     let scene = Scene::new();
     scene.folder(0);
-    for hook in [
-        "pre-receive",
-        "update",
-        "post-receive",
-        "post-update",
-        "reference-transaction",
-        "proc-receive",
-    ] {
+    for hook in
+        ["pre-receive", "update", "post-receive", "post-update", "reference-transaction", "proc-receive"]
+    {
         let path = scene.path("exchange.git/hooks").join(hook);
         put(
             &scene.path("exchange.git/hooks"),
@@ -758,10 +643,7 @@ fn programs_of_an_exchange_are_not_run() {
     }
     let (away, out) = scene.work(0, 1, |folder| put(folder, "edited", "x"));
     scene.bring_home(0, &away, &out).unwrap();
-    scene
-        .exchange
-        .forget(&scene.worktrees.carried_repository(), &away.name)
-        .unwrap();
+    scene.exchange.forget(&scene.worktrees.carried_repository(), &away.name).unwrap();
     assert!(!scene.path("ran").exists());
 }
 
@@ -812,10 +694,7 @@ fn the_three_hundredth_turn_takes_as_long_as_the_first() {
         parts.push(std::time::Instant::now());
         scene.exchange.forget(&repository, &away.name).unwrap();
         parts.push(std::time::Instant::now());
-        let parts: Vec<u128> = parts
-            .windows(2)
-            .map(|pair| (pair[1] - pair[0]).as_millis())
-            .collect();
+        let parts: Vec<u128> = parts.windows(2).map(|pair| (pair[1] - pair[0]).as_millis()).collect();
         if turn % 50 == 1 {
             println!("{turn}: out, laid out, back, home, forgotten: {parts:?} ms");
         }
@@ -833,10 +712,7 @@ fn a_turn_goes_by_another_machine() {
     let exchange = GitExchange::of(&url, Path::new("/")).unwrap();
     assert_eq!(exchange, GitExchange::Url(url));
     exchange.check().unwrap();
-    let scene = Scene {
-        exchange,
-        ..Scene::new()
-    };
+    let scene = Scene { exchange, ..Scene::new() };
     let home = scene.folder(0);
     let (away, out) = scene.work(0, 1, |folder| put(folder, "edited", "elsewhere"));
     scene.bring_home(0, &away, &out).unwrap();
@@ -846,8 +722,5 @@ fn a_turn_goes_by_another_machine() {
     assert_eq!(again, "the exchange has refs/quorum/r/0.1.1/in already");
     let repository = scene.worktrees.carried_repository();
     scene.exchange.forget(&repository, &away.name).unwrap();
-    scene
-        .exchange
-        .forget_run(&repository, &RunId::new("r").unwrap())
-        .unwrap();
+    scene.exchange.forget_run(&repository, &RunId::new("r").unwrap()).unwrap();
 }

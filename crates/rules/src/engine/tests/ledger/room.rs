@@ -6,42 +6,25 @@ use crate::engine::event::BudgetEvent;
 #[test]
 fn who_waits_for_two_ceilings_waits() {
     // The provider reserves 40 tokens and half a unit of money.
-    for (requests, cost, tokens) in [
-        (1, "9", 999),
-        (9, "0.5", 999),
-        (9, "9", 40),
-        (1, "0.5", 999),
-        (1, "9", 40),
-        (9, "0.5", 40),
-    ] {
+    for (requests, cost, tokens) in
+        [(1, "9", 999), (9, "0.5", 999), (9, "9", 40), (1, "0.5", 999), (1, "9", 40), (9, "0.5", 40)]
+    {
         let mut book = Book::with(Budget {
             max_requests: Some(requests),
             max_cost: Some(money(cost)),
             max_tokens: Some(tokens),
             ..Budget::default()
         });
-        assert_eq!(
-            book.ledger.room(&book.plan, AgentId(M), false),
-            CallAdmission::Admitted
-        );
+        assert_eq!(book.ledger.room(&book.plan, AgentId(M), false), CallAdmission::Admitted);
         book.ledger.follow(&book.plan, &starts(M));
         let room = book.ledger.room(&book.plan, AgentId(M), false);
         assert_eq!(room, CallAdmission::Wait, "{requests} {cost} {tokens}");
     }
     // So does who reserves nothing, where others reserved the rest.
-    let mut book = Book::with(Budget {
-        max_tokens: Some(40),
-        ..Budget::default()
-    });
-    assert_eq!(
-        book.ledger.room(&book.plan, AgentId(C), false),
-        CallAdmission::Admitted
-    );
+    let mut book = Book::with(Budget { max_tokens: Some(40), ..Budget::default() });
+    assert_eq!(book.ledger.room(&book.plan, AgentId(C), false), CallAdmission::Admitted);
     book.ledger.follow(&book.plan, &starts(M));
-    assert_eq!(
-        book.ledger.room(&book.plan, AgentId(C), false),
-        CallAdmission::Wait
-    );
+    assert_eq!(book.ledger.room(&book.plan, AgentId(C), false), CallAdmission::Wait);
 }
 
 #[test]
@@ -57,24 +40,11 @@ fn whose_use_nobody_can_tell_depends_on_what_is_asked() {
         }
         book.ledger.spent().untold
     };
-    let priced = Budget {
-        max_cost: Some(money("9")),
-        ..Budget::default()
-    };
-    assert_eq!(
-        untold(Budget::default(), false, tokens_only),
-        0,
-        "nobody wants to know what it cost"
-    );
+    let priced = Budget { max_cost: Some(money("9")), ..Budget::default() };
+    assert_eq!(untold(Budget::default(), false, tokens_only), 0, "nobody wants to know what it cost");
     assert_eq!(untold(priced, false, tokens_only), 1);
-    assert_eq!(
-        untold(Budget::default(), false, used(Some(1), None, Some("1"))),
-        1
-    );
-    assert_eq!(
-        untold(Budget::default(), false, used(None, Some(1), Some("1"))),
-        1
-    );
+    assert_eq!(untold(Budget::default(), false, used(Some(1), None, Some("1"))), 1);
+    assert_eq!(untold(Budget::default(), false, used(None, Some(1), Some("1"))), 1);
 }
 
 /// Whom there is room for, step by step, under such a budget.
@@ -120,18 +90,9 @@ const ROOMS: &str = "no ceiling: FFFF FFFF FFFF FFFF FFFF FFFF FFFF FFFF FFFF FF
 
 #[test]
 fn whom_a_ceiling_leaves_room_for() {
-    let requests = |most| Budget {
-        max_requests: Some(most),
-        ..Budget::default()
-    };
-    let cost = |most: &str| Budget {
-        max_cost: Some(money(most)),
-        ..Budget::default()
-    };
-    let tokens = |most| Budget {
-        max_tokens: Some(most),
-        ..Budget::default()
-    };
+    let requests = |most| Budget { max_requests: Some(most), ..Budget::default() };
+    let cost = |most: &str| Budget { max_cost: Some(money(most)), ..Budget::default() };
+    let tokens = |most| Budget { max_tokens: Some(most), ..Budget::default() };
     let mut text = String::new();
     for (name, budget) in [
         ("no ceiling", Budget::default()),
@@ -153,11 +114,7 @@ fn whom_a_ceiling_leaves_room_for() {
 
 #[test]
 fn who_told_nothing_ends_the_room_of_those_who_cost() {
-    let both = Budget {
-        max_cost: Some(money("10")),
-        max_tokens: Some(1000),
-        ..Budget::default()
-    };
+    let both = Budget { max_cost: Some(money("10")), max_tokens: Some(1000), ..Budget::default() };
     for (usage, ceiling) in [
         (Usage::default(), Ceiling::UnknownCost(AgentId(U))),
         (used(None, Some(1), Some("1")), Ceiling::UnknownTokens(AgentId(U))),
@@ -176,10 +133,7 @@ fn who_told_nothing_ends_the_room_of_those_who_cost() {
 #[test]
 fn a_request_is_made_again_where_one_more_has_room() {
     let ask = |most: Option<u64>, before: &[Event]| {
-        let mut book = Book::with(Budget {
-            max_requests: most,
-            ..Budget::default()
-        });
+        let mut book = Book::with(Budget { max_requests: most, ..Budget::default() });
         for event in before {
             book.ledger.follow(&book.plan, event);
         }
@@ -191,30 +145,16 @@ fn a_request_is_made_again_where_one_more_has_room() {
     assert!(!ask(Some(1), &made));
     assert!(ask(Some(1), &[starts(M)]), "none was made yet");
     assert!(!ask(Some(2), &[starts(M), spawned(M), seat(0, C)]));
-    assert!(
-        !ask(Some(2), &[starts(M), spawned(M), starts(C)]),
-        "one is about to be made"
-    );
-    let over = Event::Budget(BudgetEvent::Exhausted {
-        ceiling: Ceiling::Requests,
-    });
+    assert!(!ask(Some(2), &[starts(M), spawned(M), starts(C)]), "one is about to be made");
+    let over = Event::Budget(BudgetEvent::Exhausted { ceiling: Ceiling::Requests });
     assert!(!ask(None, &[starts(M), over]));
 }
 
 #[test]
 fn what_is_kept_for_judging_has_room_for_verdicts_alone() {
-    let share = |budget: Budget| Budget {
-        reserve_for_judging: Some(budget.reserve_for_judging()),
-        ..budget
-    };
-    let cost = Budget {
-        max_cost: Some(money("1")),
-        ..Budget::default()
-    };
-    let tokens = Budget {
-        max_tokens: Some(100),
-        ..Budget::default()
-    };
+    let share = |budget: Budget| Budget { reserve_for_judging: Some(budget.reserve_for_judging()), ..budget };
+    let cost = Budget { max_cost: Some(money("1")), ..Budget::default() };
+    let tokens = Budget { max_tokens: Some(100), ..Budget::default() };
     for (budget, work, all, spent) in [
         (cost, Ceiling::WorkCost, Ceiling::Cost, ["0.30", "0.62", "1"]),
         (tokens, Ceiling::WorkTokens, Ceiling::Tokens, ["30", "86", "100"]),
@@ -236,23 +176,13 @@ fn what_is_kept_for_judging_has_room_for_verdicts_alone() {
                 let event = Event::Budget(BudgetEvent::Exhausted { ceiling });
                 after.follow(&book.plan, &event);
                 let before = book.ledger.room(&book.plan, AgentId(C), true);
-                let expected = if goes_on {
-                    before
-                } else {
-                    CallAdmission::Exhausted(all)
-                };
+                let expected = if goes_on { before } else { CallAdmission::Exhausted(all) };
                 assert_eq!(after.room(&book.plan, AgentId(C), true), expected);
-                assert_eq!(
-                    after.room(&book.plan, AgentId(C), false),
-                    CallAdmission::Exhausted(ceiling)
-                );
+                assert_eq!(after.room(&book.plan, AgentId(C), false), CallAdmission::Exhausted(ceiling));
             }
         }
-        let (open, work, all) = (
-            CallAdmission::Admitted,
-            CallAdmission::Exhausted(work),
-            CallAdmission::Exhausted(all),
-        );
+        let (open, work, all) =
+            (CallAdmission::Admitted, CallAdmission::Exhausted(work), CallAdmission::Exhausted(all));
         assert_eq!(seen, [[open, open], [work, open], [all, all]], "{budget:?}");
     }
 }

@@ -221,11 +221,7 @@ fn what_a_lost_call_was_charged_is_given_back_when_it_is_settled() {
     for event in [starts(M), spawned(M), lost(M)] {
         book.ledger.follow(&book.plan, &event);
     }
-    assert_eq!(
-        book.ledger.spent().charged,
-        money("0.5"),
-        "the most that it may cost"
-    );
+    assert_eq!(book.ledger.spent().charged, money("0.5"), "the most that it may cost");
     let settled = BudgetEvent::Settled {
         call: WorkId::turn(turn_id(M)),
         usage: used(Some(3), Some(4), Some("0.1")),

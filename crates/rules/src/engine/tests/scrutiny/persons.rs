@@ -9,12 +9,8 @@ fn a_person_who_is_asked_about_a_stage_is_told_that_nobody_reviewed_the_work() {
     let question = |no_eval: bool| {
         let options = RunOptions { no_eval, ..options() };
         let killed = Response::Unreachable(FailureClass::Unknown);
-        let simulation = run_with(
-            "stages: [{name: lint, command: c}]",
-            "",
-            options,
-            steps(Response::Finished, killed),
-        );
+        let simulation =
+            run_with("stages: [{name: lint, command: c}]", "", options, steps(Response::Finished, killed));
         let events = simulation.journal.iter().flatten();
         let mut asked = events.filter_map(|event| match event {
             Event::Hold(_, HoldEvent::Opened { message, .. }) => Some(message.clone()),
@@ -29,19 +25,13 @@ fn a_person_who_is_asked_about_a_stage_is_told_that_nobody_reviewed_the_work() {
 
 #[test]
 fn whoever_lets_work_pass_has_reviewed_it_where_reviews_are_switched_off() {
-    let no_eval = RunOptions {
-        no_eval: true,
-        ..options()
-    };
+    let no_eval = RunOptions { no_eval: true, ..options() };
     let killed = Response::Unreachable(FailureClass::Unknown);
     let mut simulation = run_with(BOTH, "", no_eval, steps(Response::Finished, killed));
     approve(&mut simulation, 1);
     simulation.run(good);
     let task = simulation.state.task(T);
-    assert_eq!(
-        (task.status(), task.flag()),
-        (Status::Done, Some(QualityFlag::Clean))
-    );
+    assert_eq!((task.status(), task.flag()), (Status::Done, Some(QualityFlag::Clean)));
 }
 
 #[test]
@@ -60,12 +50,7 @@ fn what_a_person_accepted_is_asked_of_nobody_again_when_later_judges_were_missin
     let asks = |simulation: &Simulation| {
         let waiting = simulation.state.task(T).hold();
         let waiting = waiting.expect("a person is asked");
-        (
-            waiting.stage.stage(),
-            waiting.stage.step(),
-            waiting.cause,
-            waiting.number,
-        )
+        (waiting.stage.stage(), waiting.stage.step(), waiting.cause, waiting.number)
     };
     assert_eq!(asks(&simulation), (Stage::Judge, None, Some(Cause::Person), 1));
     approve(&mut simulation, 1);
@@ -77,22 +62,10 @@ fn what_a_person_accepted_is_asked_of_nobody_again_when_later_judges_were_missin
     simulation.resume();
     simulation.run(down);
     let legal = Some(StageKey::Own(1));
-    assert_eq!(
-        asks(&simulation),
-        (Stage::Stages, legal, Some(Cause::GateError), 3)
-    );
+    assert_eq!(asks(&simulation), (Stage::Stages, legal, Some(Cause::GateError), 3));
     let seats = |simulation: &Simulation| {
         simulation.count(|event| {
-            matches!(
-                event,
-                Event::Ask(
-                    _,
-                    AskEvent::Requested {
-                        purpose: Purpose::Score(_),
-                        ..
-                    }
-                )
-            )
+            matches!(event, Event::Ask(_, AskEvent::Requested { purpose: Purpose::Score(_), .. }))
         })
     };
     assert_eq!(seats(&simulation), 1);
@@ -100,19 +73,13 @@ fn what_a_person_accepted_is_asked_of_nobody_again_when_later_judges_were_missin
     for number in 4..6 {
         simulation.resume();
         simulation.run(down);
-        assert_eq!(
-            asks(&simulation),
-            (Stage::Stages, legal, Some(Cause::GateError), number)
-        );
+        assert_eq!(asks(&simulation), (Stage::Stages, legal, Some(Cause::GateError), number));
         assert_eq!(seats(&simulation), 1);
     }
     simulation.resume();
     simulation.run(content);
     let task = simulation.state.task(T);
-    assert_eq!(
-        (task.status(), task.flag()),
-        (Status::Done, Some(QualityFlag::Clean))
-    );
+    assert_eq!((task.status(), task.flag()), (Status::Done, Some(QualityFlag::Clean)));
     assert!(task.attempt.points.is_some(), "the panel's score is the work's");
 }
 
@@ -120,12 +87,7 @@ fn what_a_person_accepted_is_asked_of_nobody_again_when_later_judges_were_missin
 fn whoever_is_missing_behind_two_accepted_stages_is_asked_again_alone() {
     let top = "stages: [{name: a, agent: x}, {name: b, agent: x}, {name: c, agent: x}]";
     let mut simulation = Simulation::new(&mission(top, ", review: none"), options());
-    let down = || {
-        steps(
-            Response::Unreachable(FailureClass::ProviderAuth),
-            Response::Finished,
-        )
-    };
+    let down = || steps(Response::Unreachable(FailureClass::ProviderAuth), Response::Finished);
     simulation.run(down());
     for number in 1..3 {
         approve(&mut simulation, number);
@@ -153,12 +115,6 @@ fn a_persons_word_about_one_attempt_is_none_about_the_next() {
     simulation.run(verdict(DeclaredVerdict::Fail));
     // The stage behind it sent the work back.
     let task = simulation.state.task(T);
-    assert_eq!(
-        (task.status(), task.attempt.number, task.consent.asked),
-        (Status::AwaitingApproval, 2, 2)
-    );
-    assert_eq!(
-        task.hold().and_then(|waiting| waiting.stage.step()),
-        Some(StageKey::Own(0))
-    );
+    assert_eq!((task.status(), task.attempt.number, task.consent.asked), (Status::AwaitingApproval, 2, 2));
+    assert_eq!(task.hold().and_then(|waiting| waiting.stage.step()), Some(StageKey::Own(0)));
 }

@@ -11,13 +11,8 @@ fn pictures_are_looked_at_last_and_only_where_there_are_any() {
     let top = "redTeam: {agent: x}\nvision: {kind: heuristic, screenshots: [s.png], expectations: [{color: '#000000'}]}";
     let with = |file: Option<u64>| {
         move |state: &State, effect: &Effect| match effect {
-            Effect::Job {
-                job: Job::Scan { .. },
-                ..
-            } => Response::Files(file, 1),
-            Effect::Job {
-                job: Job::Stage(..), ..
-            } => findings(Severity::Medium),
+            Effect::Job { job: Job::Scan { .. }, .. } => Response::Files(file, 1),
+            Effect::Job { job: Job::Stage(..), .. } => findings(Severity::Medium),
             Effect::Ask { purpose, .. } if purpose.seat().is_none() => findings(Severity::Low),
             _ => good(state, effect),
         }
@@ -26,33 +21,21 @@ fn pictures_are_looked_at_last_and_only_where_there_are_any() {
     let tail = said(&seen);
     assert_eq!(
         tail[tail.len() - 2..],
-        [
-            (Stage::RedTeam, None, Verdict::Pass, None),
-            (Stage::Vision, None, Verdict::Pass, None),
-        ]
+        [(Stage::RedTeam, None, Verdict::Pass, None), (Stage::Vision, None, Verdict::Pass, None),]
     );
     assert_eq!(statuses(&seen.state), [Status::Done]);
     let strict = format!("{top}\nautonomy: supervised");
     let blocked = run(&strict, ", maxAttempts: 1", with(Some(9)));
-    assert_eq!(
-        said(&blocked).last().unwrap(),
-        &(Stage::Vision, None, Verdict::Fail, Some(Cause::Vision))
-    );
+    assert_eq!(said(&blocked).last().unwrap(), &(Stage::Vision, None, Verdict::Fail, Some(Cause::Vision)));
     let none = run(top, "", with(None));
-    assert_eq!(
-        said(&none).last().unwrap(),
-        &(Stage::Vision, None, Verdict::Skip, None)
-    );
+    assert_eq!(said(&none).last().unwrap(), &(Stage::Vision, None, Verdict::Skip, None));
     assert_eq!(looked_at(&none), 0);
 }
 
 /// How often pictures were looked at, beyond whether they are there.
 fn looked_at(simulation: &Simulation) -> usize {
     simulation.count(|event| {
-        matches!(
-            event,
-            Event::Work(_, WorkEvent::Requested(Job::Stage(StageKey::VISION, 1..)))
-        )
+        matches!(event, Event::Work(_, WorkEvent::Requested(Job::Stage(StageKey::VISION, 1..))))
     })
 }
 
@@ -61,17 +44,9 @@ fn whether_there_are_pictures_is_seen_when_they_are_to_be_looked_at() {
     let shots = "vision: {kind: heuristic, screenshots: [s.png], expectations: [{color: '#000000'}]}";
     let seen = |first: Option<u64>, later: Response| {
         let script = move |state: &State, effect: &Effect| match effect {
-            Effect::Job {
-                job: Job::Scan { .. },
-                ..
-            } => Response::Files(first, 1),
-            Effect::Job {
-                job: Job::Stage(_, 0),
-                ..
-            } => later.clone(),
-            Effect::Job {
-                job: Job::Stage(..), ..
-            } => findings(Severity::Low),
+            Effect::Job { job: Job::Scan { .. }, .. } => Response::Files(first, 1),
+            Effect::Job { job: Job::Stage(_, 0), .. } => later.clone(),
+            Effect::Job { job: Job::Stage(..), .. } => findings(Severity::Low),
             _ => good(state, effect),
         };
         let simulation = run(shots, "", script);
@@ -92,13 +67,7 @@ fn one_picture_that_cannot_be_looked_at_is_a_fault_beside_others_and_open() {
     let top = "vision: {kind: heuristic, screenshots: [a.png, b.png], expectations: [{color: '#000000'}]}";
     let mut simulation = Simulation::new(&mission(top, ""), options());
     let mut script = |state: &State, effect: &Effect| good(state, effect);
-    while !matches!(
-        simulation.todo.front(),
-        Some(Effect::Job {
-            job: Job::Stage(..),
-            ..
-        })
-    ) {
+    while !matches!(simulation.todo.front(), Some(Effect::Job { job: Job::Stage(..), .. })) {
         simulation.perform(0, &mut script);
     }
     let fact = |path: &str, size, obstacle: Option<&str>| FileFact {
@@ -113,31 +82,20 @@ fn one_picture_that_cannot_be_looked_at_is_a_fault_beside_others_and_open() {
         turn: TurnId { attempt, ..turn },
         job: Job::Stage(StageKey::VISION, 0),
         end: JobEnd::Seen {
-            files: vec![
-                fact("a.png", None, Some("it is a FIFO")),
-                fact("b.png", Some(1), None),
-            ],
+            files: vec![fact("a.png", None, Some("it is a FIFO")), fact("b.png", Some(1), None)],
             hollow: None,
         },
     };
     simulation.feed(&seen(7));
-    assert_eq!(
-        simulation.state.task(T).status(),
-        Status::Review,
-        "of another attempt"
-    );
+    assert_eq!(simulation.state.task(T).status(), Status::Review, "of another attempt");
     simulation.feed(&seen(1));
     let task = simulation.state.task(T);
-    assert_eq!(
-        (task.status(), task.attempt.has(Mark::Faulted)),
-        (Status::Done, true)
-    );
+    assert_eq!((task.status(), task.attempt.has(Mark::Faulted)), (Status::Done, true));
     let told = simulation.count(|event| match event {
-        Event::Task(_, TaskEvent::StageVerdict(report)) => report.findings.iter().any(|finding| {
-            finding
-                .description
-                .contains("a.png cannot be looked at: it is a FIFO")
-        }),
+        Event::Task(_, TaskEvent::StageVerdict(report)) => report
+            .findings
+            .iter()
+            .any(|finding| finding.description.contains("a.png cannot be looked at: it is a FIFO")),
         _ => false,
     });
     assert_eq!(told, 1);
@@ -150,13 +108,7 @@ fn one_picture_that_cannot_be_looked_at_is_a_fault_beside_others_and_open() {
 fn one_picture_is_enough_to_look_at() {
     let top = "vision: {kind: heuristic, screenshots: [a.png, b.png], expectations: [{color: '#000000'}]}";
     let mut simulation = Simulation::new(&mission(top, ""), options());
-    while !matches!(
-        simulation.todo.front(),
-        Some(Effect::Job {
-            job: Job::Stage(..),
-            ..
-        })
-    ) {
+    while !matches!(simulation.todo.front(), Some(Effect::Job { job: Job::Stage(..), .. })) {
         simulation.perform(0, &mut good);
     }
     let fact = |path: &str, size| FileFact {
@@ -170,10 +122,7 @@ fn one_picture_is_enough_to_look_at() {
     simulation.feed(&Fact::JobEnded {
         turn: simulation.state.current_turn(T),
         job: Job::Stage(StageKey::VISION, 0),
-        end: JobEnd::Seen {
-            files: vec![fact("a.png", None), fact("b.png", Some(1))],
-            hollow: None,
-        },
+        end: JobEnd::Seen { files: vec![fact("a.png", None), fact("b.png", Some(1))], hollow: None },
     });
     assert_eq!(looked_at(&simulation), 1);
 }

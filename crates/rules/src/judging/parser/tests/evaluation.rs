@@ -123,12 +123,9 @@ fn a_scale_beside_the_label_may_be_so_long() {
 
 #[test]
 fn a_number_may_be_so_long_and_a_remark_too() {
-    for (score, want) in [
-        ("000072", Some("72")),
-        ("0000072", None),
-        ("72.000000", Some("72")),
-        ("72.0000000", None),
-    ] {
+    for (score, want) in
+        [("000072", Some("72")), ("0000072", None), ("72.000000", Some("72")), ("72.0000000", None)]
+    {
         assert_eq!(points(&format!("SCORE: {score}")).as_deref(), want, "{score}");
     }
     let remark = |length| points(&format!("SCORE: 72 ({})", "x".repeat(length - 3)));
@@ -210,23 +207,12 @@ fn json_is_read_with_its_reasons_and_findings() {
         {"severity": "HIGH", "description": "no tests", "evidence": "ls", "suggestedFix": "add some"},
         {"severity": "odd", "title": "typo"}, "long", {"severity": "low"}, 7]}"#;
     let read = parse_evaluation(reply).unwrap();
-    assert_eq!(
-        (read.points.to_string().as_str(), read.reasoning.as_str()),
-        ("72.5", "thin")
-    );
-    let findings: Vec<_> = read
-        .findings
-        .iter()
-        .map(|f| (f.severity.as_str(), f.description.as_str()))
-        .collect();
+    assert_eq!((read.points.to_string().as_str(), read.reasoning.as_str()), ("72.5", "thin"));
+    let findings: Vec<_> =
+        read.findings.iter().map(|f| (f.severity.as_str(), f.description.as_str())).collect();
     assert_eq!(
         findings,
-        [
-            ("high", "no tests"),
-            ("high", "typo"),
-            ("medium", "long"),
-            ("low", "severity: low")
-        ]
+        [("high", "no tests"), ("high", "typo"), ("medium", "long"), ("low", "severity: low")]
     );
     assert_eq!(read.findings[0].suggested_fix.as_deref(), Some("add some"));
 }
@@ -273,10 +259,7 @@ fn json_scores_keep_the_same_rules() {
         (r#"{"score": "72"}"#, "72"),
         (r#"{"Score": 72}"#, "72"),
         ("```json\n{\"score\": 72, \"strengths\": []}\n```", "72"),
-        (
-            "Here it is:\n```\n{\"score\": 72, \"reasoning\": \"x\"}\n```",
-            "72",
-        ),
+        ("Here it is:\n```\n{\"score\": 72, \"reasoning\": \"x\"}\n```", "72"),
         ("My verdict:\n{\"score\": 72, \"reasoning\": \"ok {x}\"}", "72"),
         (r#"{"score": 72, "maxScore": 100}"#, "72"),
         ("{\"score\": 72}\nSCORE: 72", "72"),
@@ -291,10 +274,7 @@ fn json_scores_keep_the_same_rules() {
         (r#"{"score": [72]}"#, ""),
         (r#"{"correctness": {"score": 72}}"#, ""),
         // A piece of something broken is no verdict.
-        (
-            r#"{"correctness": {"score": 87, "reasoning": "x"}, "style": {"#,
-            "",
-        ),
+        (r#"{"correctness": {"score": 87, "reasoning": "x"}, "style": {"#, ""),
         (r#"{"correctness": {"score": 87}, "reasoning": "a "b" c"}"#, ""),
         (r#"{"score": 1} and {"score": 2}"#, ""),
     ] {
@@ -311,18 +291,12 @@ fn the_reasons_of_a_prose_reply_are_the_reply() {
 #[test]
 fn a_panels_form_with_one_dimension_is_one_number_too() {
     for (reply, expected) in [
-        (
-            r#"{"scores": {"depth": {"score": 4, "reasoning": "deep"}}}"#,
-            Some("80"),
-        ),
+        (r#"{"scores": {"depth": {"score": 4, "reasoning": "deep"}}}"#, Some("80")),
         (r#"{"scores": [{"dimension": "depth", "score": 2}]}"#, Some("40")),
         // Both, and they are the same, or are not.
         ("SCORE: 80\n{\"scores\": {\"depth\": 4}}", Some("80")),
         ("SCORE: 70\n{\"scores\": {\"depth\": 4}}", None),
-        (
-            "SCORE: 90\n{\"scores\": [{\"dimension\": \"depth\", \"score\": 1}]}",
-            None,
-        ),
+        ("SCORE: 90\n{\"scores\": [{\"dimension\": \"depth\", \"score\": 1}]}", None),
         (r#"{"scores": {"depth": 4, "style": 4}}"#, None),
         (r#"{"scores": {"depth": 80}}"#, None),
         (r#"{"scores": {"depth": 0}}"#, None),

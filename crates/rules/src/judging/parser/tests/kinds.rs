@@ -55,14 +55,8 @@ fn what_lies_in_reasoning_is_no_reply_whatever_its_marks_are() {
         ["<|inner_prefix|>", "<|inner_suffix|>"],
         ["<unused94>thought", "<unused95>"],
         ["<|channel>thought", "<channel|>"],
-        [
-            "<|channel|>analysis<|message|>",
-            "<|end|><|start|>assistant<|channel|>final<|message|>",
-        ],
-        [
-            "<|channel|>commentary to=x<|message|>",
-            "<|channel|>final <|constrain|>json<|message|>",
-        ],
+        ["<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final<|message|>"],
+        ["<|channel|>commentary to=x<|message|>", "<|channel|>final <|constrain|>json<|message|>"],
     ] {
         unread(&format!("{open}\n{DRAFT}\n{close}\nI cannot tell."));
         unread(&format!("{open}\n{DRAFT}\n{close}"));
@@ -72,34 +66,18 @@ fn what_lies_in_reasoning_is_no_reply_whatever_its_marks_are() {
         unread(&format!("{DRAFT}\n{close}\nI cannot tell."));
         unread(&format!("{DRAFT} {close} I cannot tell."));
         // What follows is read as it is anywhere.
-        reads(
-            &format!("{open}\n{DRAFT}\n{close}\nIt lacks tests.\nSCORE: 40"),
-            "40",
-        );
+        reads(&format!("{open}\n{DRAFT}\n{close}\nIt lacks tests.\nSCORE: 40"), "40");
         reads(&format!("{open}{DRAFT}\n{close}SCORE: 40"), "40");
         reads(&format!("{open}\n```\n{DRAFT}\n{close}\nSCORE: 40"), "40");
-        reads(
-            &format!("{DRAFT}\n{close}\n{{\"score\": 40, \"reasoning\": \"r\"}}"),
-            "40",
-        );
+        reads(&format!("{DRAFT}\n{close}\n{{\"score\": 40, \"reasoning\": \"r\"}}"), "40");
         // Twice.
-        unread(&format!(
-            "{open}a{close}\n{DRAFT}\n{open}b{close}\nI cannot tell."
-        ));
-        reads(
-            &format!("{open}\n{DRAFT}\n{close}\n{open}no{close}\nSCORE: 40"),
-            "40",
-        );
+        unread(&format!("{open}a{close}\n{DRAFT}\n{open}b{close}\nI cannot tell."));
+        reads(&format!("{open}\n{DRAFT}\n{close}\n{open}no{close}\nSCORE: 40"), "40");
         unread(&format!("{DRAFT}\n{open}\nNo, it lacks tests."));
     }
-    unread(&format!(
-        "analysisWe look.\n{DRAFT}\nassistantfinal\nI cannot tell."
-    ));
+    unread(&format!("analysisWe look.\n{DRAFT}\nassistantfinal\nI cannot tell."));
     unread(&format!("analysisWe look.\n{DRAFT}"));
-    reads(
-        &format!("analysisWe look.\n{DRAFT}\nassistantfinalSCORE: 40"),
-        "40",
-    );
+    reads(&format!("analysisWe look.\n{DRAFT}\nassistantfinalSCORE: 40"), "40");
     let folded = "<details type=\"reasoning\">\n<summary>Thought for 5 s</summary>";
     unread(&format!("{folded}\n{DRAFT}\n</details>\nI cannot tell."));
 }
@@ -120,10 +98,7 @@ fn marks_that_may_be_quoted_leave_nothing_to_read() {
     ] {
         unread(reply);
     }
-    assert_eq!(
-        parse_evaluation("<think>SCORE: 95").unwrap_err(),
-        Unparsed::Reasoning
-    );
+    assert_eq!(parse_evaluation("<think>SCORE: 95").unwrap_err(), Unparsed::Reasoning);
 }
 
 #[test]
@@ -209,10 +184,7 @@ fn a_score_and_a_verdict_beside_it_are_both_declared() {
         ("It passes.", None),
         ("> Verdict: FAIL", None),
         ("{\"failed\": 0, \"passed\": 12}", None),
-        (
-            "{\"findings\": [{\"severity\": \"low\", \"description\": \"x\", \"status\": \"failed\"}]}",
-            None,
-        ),
+        ("{\"findings\": [{\"severity\": \"low\", \"description\": \"x\", \"status\": \"failed\"}]}", None),
     ] {
         let read =
             parse_evaluation(&format!("{text}\nSCORE: 80")).unwrap_or_else(|why| panic!("{text}: {why}"));
@@ -223,27 +195,17 @@ fn a_score_and_a_verdict_beside_it_are_both_declared() {
         "{\"score\": 80, \"verdict\": \"pass\", \"approved\": false}",
         "PASS\nFAIL\nSCORE: 80",
     ] {
-        assert_eq!(
-            parse_evaluation(reply).unwrap_err(),
-            Unparsed::Differing,
-            "{reply}"
-        );
+        assert_eq!(parse_evaluation(reply).unwrap_err(), Unparsed::Differing, "{reply}");
     }
 }
 
 #[test]
 fn a_share_is_no_score_in_points() {
     for share in ["0.85", "0.5", "0.01", "0.999", "1.0"] {
-        for reply in [
-            format!("SCORE: {share}"),
-            format!("{{\"score\": {share}}}"),
-            format!("SCORE: {share}/100"),
-        ] {
-            assert_eq!(
-                parse_evaluation(&reply).unwrap_err(),
-                Unparsed::Share(dec(share)),
-                "{reply}"
-            );
+        for reply in
+            [format!("SCORE: {share}"), format!("{{\"score\": {share}}}"), format!("SCORE: {share}/100")]
+        {
+            assert_eq!(parse_evaluation(&reply).unwrap_err(), Unparsed::Share(dec(share)), "{reply}");
         }
     }
     for plain in ["0", "0.0", "1", "1.5"] {
@@ -267,8 +229,7 @@ fn a_key_that_stands_twice_anywhere_leaves_no_verdict() {
 fn findings(reply: &str) -> Vec<(Severity, String, Option<String>)> {
     let value: json::Json = serde_json::from_str(reply).expect(reply);
     let read = super::super::findings::findings_of(&value, 50).into_iter();
-    read.map(|finding| (finding.severity, finding.description, finding.evidence))
-        .collect()
+    read.map(|finding| (finding.severity, finding.description, finding.evidence)).collect()
 }
 
 #[test]
@@ -308,45 +269,17 @@ fn a_severity_that_is_not_known_is_a_high_one() {
 #[test]
 fn a_finding_is_read_in_whatever_form_it_has() {
     let high = |description: &str, evidence: Option<&str>| {
-        vec![(
-            Severity::High,
-            description.to_owned(),
-            evidence.map(str::to_owned),
-        )]
+        vec![(Severity::High, description.to_owned(), evidence.map(str::to_owned))]
     };
     for (reply, want) in [
-        (
-            r#"{"issues": [{"severity": "high", "message": "x"}]}"#,
-            high("x", None),
-        ),
-        (
-            r#"{"vulnerabilities": [{"priority": "high", "title": "x"}]}"#,
-            high("x", None),
-        ),
-        (
-            r#"{"findings": {"severity": "high", "description": "x"}}"#,
-            high("x", None),
-        ),
-        (
-            r#"{"findings": {"high": [{"description": "x"}], "low": []}}"#,
-            high("x", None),
-        ),
-        (
-            r#"{"findings": {"1": {"severity": "high", "description": "x"}}}"#,
-            high("x", None),
-        ),
-        (
-            r#"{"findings": [[{"severity": "high", "description": "x"}]]}"#,
-            high("x", None),
-        ),
-        (
-            r#"{"severity": "high", "description": "x", "evidence": "e"}"#,
-            high("x", Some("e")),
-        ),
-        (
-            r#"[{"severity": "high", "description": {"text": "x"}}]"#,
-            high("text: x", None),
-        ),
+        (r#"{"issues": [{"severity": "high", "message": "x"}]}"#, high("x", None)),
+        (r#"{"vulnerabilities": [{"priority": "high", "title": "x"}]}"#, high("x", None)),
+        (r#"{"findings": {"severity": "high", "description": "x"}}"#, high("x", None)),
+        (r#"{"findings": {"high": [{"description": "x"}], "low": []}}"#, high("x", None)),
+        (r#"{"findings": {"1": {"severity": "high", "description": "x"}}}"#, high("x", None)),
+        (r#"{"findings": [[{"severity": "high", "description": "x"}]]}"#, high("x", None)),
+        (r#"{"severity": "high", "description": "x", "evidence": "e"}"#, high("x", Some("e"))),
+        (r#"[{"severity": "high", "description": {"text": "x"}}]"#, high("text: x", None)),
         (
             r#"{"findings": [{"severity": "high", "description": "x", "evidence": {"file": "a", "line": 3}}]}"#,
             high("x", Some("file: a; line: 3")),
@@ -355,22 +288,13 @@ fn a_finding_is_read_in_whatever_form_it_has() {
             r#"{"findings": [{"severity": "high", "description": "x", "evidence": [{"file": "a"}, "b", 4]}]}"#,
             high("x", Some("file: a; b; 4")),
         ),
-        (
-            r#"{"findings": [{"severity": "high", "description": "x", "evidence": 7}]}"#,
-            high("x", Some("7")),
-        ),
+        (r#"{"findings": [{"severity": "high", "description": "x", "evidence": 7}]}"#, high("x", Some("7"))),
         (
             r#"{"findings": [{"severity": "high", "description": "x", "evidence": "n/a", "file": "a"}]}"#,
             high("x", Some("a")),
         ),
-        (
-            r#"{"findings": [{"severity": "high", "what": "x"}]}"#,
-            high("severity: high; what: x", None),
-        ),
-        (
-            r#"{"findings": [{"severity": "low", "severity": "high", "description": "x"}]}"#,
-            high("x", None),
-        ),
+        (r#"{"findings": [{"severity": "high", "what": "x"}]}"#, high("severity: high; what: x", None)),
+        (r#"{"findings": [{"severity": "low", "severity": "high", "description": "x"}]}"#, high("x", None)),
     ] {
         assert_eq!(findings(reply), want, "{reply}");
     }

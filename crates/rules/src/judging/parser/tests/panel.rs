@@ -16,11 +16,7 @@ fn scores(reply: &str, names: &[&str]) -> Result<Vec<String>, Unparsed> {
     let read = parse_scores(reply, &dimensions(names))?;
     let names_read: Vec<_> = read.scores.iter().map(|score| score.dimension.as_str()).collect();
     assert_eq!(names_read, names, "the task's order and spelling");
-    Ok(read
-        .scores
-        .iter()
-        .map(|score| score.points.score().normalize().to_string())
-        .collect())
+    Ok(read.scores.iter().map(|score| score.points.score().normalize().to_string()).collect())
 }
 
 #[test]
@@ -41,11 +37,7 @@ fn every_accepted_shape_is_read() {
         format!("{map}\n\nAgain:\n{map}"),
         format!("<think>{{\"code_quality\": 1, \"tests\": 1}}</think>{map}"),
     ] {
-        assert_eq!(
-            scores(&reply, &["code_quality", "tests"]).unwrap(),
-            ["4", "2.5"],
-            "{reply}"
-        );
+        assert_eq!(scores(&reply, &["code_quality", "tests"]).unwrap(), ["4", "2.5"], "{reply}");
     }
 }
 
@@ -55,20 +47,14 @@ fn reasons_findings_and_summary_come_along() {
         "findings": [{"severity": "critical", "description": "leak"}], "summary": "short"}"#;
     let read = parse_scores(reply, &dimensions(&["a"])).unwrap();
     assert_eq!(read.scores[0].reasoning, "because");
-    assert_eq!(
-        read.findings,
-        [Finding::new(crate::domain::Severity::Critical, "leak")]
-    );
+    assert_eq!(read.findings, [Finding::new(crate::domain::Severity::Critical, "leak")]);
     assert_eq!(read.summary.as_deref(), Some("short"));
 }
 
 #[test]
 fn nothing_is_clamped_completed_or_guessed() {
-    let off = |value: &str| Unparsed::OffScale {
-        what: "b".to_owned(),
-        value: dec(value),
-        scale: Scale::SCORE,
-    };
+    let off =
+        |value: &str| Unparsed::OffScale { what: "b".to_owned(), value: dec(value), scale: Scale::SCORE };
     let missing =
         |names: &[&str]| Unparsed::MissingDimensions(names.iter().map(|name| (*name).to_owned()).collect());
     let not_a_number = || Unparsed::NotANumber("b".to_owned());
@@ -94,24 +80,15 @@ fn nothing_is_clamped_completed_or_guessed() {
         (r#"{"a": 4, "b": {"reasoning": "r"}}"#, not_a_number()),
         (r#"{"a": 4, "b": 4, "b": 5}"#, twice()),
         (r#"{"a": 4, "b": 4, "B": 4}"#, twice()),
-        (
-            r#"{"a": 4, "b": {"score": 4, "score": 2}}"#,
-            Unparsed::Duplicate("score".to_owned()),
-        ),
+        (r#"{"a": 4, "b": {"score": 4, "score": 2}}"#, Unparsed::Duplicate("score".to_owned())),
         (r#"{"a": 4, "b": {"score": 4, "rating": 2}}"#, twice()),
         (r#"{"scores": {"a": 4, "b": 4}, "b": 4}"#, twice()),
         (
             r#"[{"dimension": "b", "score": 1}, {"dimension": "b", "score": 1}, {"dimension": "a", "score": 1}]"#,
             twice(),
         ),
-        (
-            "First\n{\"a\": 4, \"b\": 4}\nThen\n{\"a\": 4, \"b\": 5}",
-            Unparsed::Conflicting,
-        ),
-        (
-            "{\"a\": 4, \"b\": 4}\nNot {\"a\": 4, \"b\": 5}.",
-            Unparsed::Conflicting,
-        ),
+        ("First\n{\"a\": 4, \"b\": 4}\nThen\n{\"a\": 4, \"b\": 5}", Unparsed::Conflicting),
+        ("{\"a\": 4, \"b\": 4}\nNot {\"a\": 4, \"b\": 5}.", Unparsed::Conflicting),
         ("First {\"a\": 4, \"b\": 4}, then nothing.", Unparsed::Aside),
         ("First\n{\"a\": 4, \"b\": 4}\nThen\n{\"a\": 4}", missing(&["b"])),
     ] {
@@ -129,10 +106,7 @@ fn a_quoted_verdict_does_not_count() {
 #[test]
 fn names_that_could_mean_two_dimensions_must_be_exact() {
     let names = ["test_cases", "Test Cases"];
-    assert_eq!(
-        scores(r#"{"test_cases": 2, "Test Cases": 4}"#, &names).unwrap(),
-        ["2", "4"]
-    );
+    assert_eq!(scores(r#"{"test_cases": 2, "Test Cases": 4}"#, &names).unwrap(), ["2", "4"]);
     assert!(matches!(
         scores(r#"{"test_cases": 2, "test cases": 4}"#, &names).unwrap_err(),
         Unparsed::MissingDimensions(_)
@@ -159,30 +133,18 @@ fn one_number_is_enough_where_there_is_one_dimension() {
         assert_eq!(read(reply, one), Ok(points.to_owned()), "{reply}");
     }
     for (reply, why) in [
-        (
-            "SCORE: 5",
-            "the score is 5, `SCORE: n` goes from 0 to 100, and 5 or less",
-        ),
+        ("SCORE: 5", "the score is 5, `SCORE: n` goes from 0 to 100, and 5 or less"),
         ("SCORE: 0", "the score is 0, "),
         (r#"{"score": 4}"#, "the score is 4, "),
         ("SCORE: 4/5", "does not hold one plain number"),
         ("SCORE: 101", "not on the scale from 0 to 100"),
-        (
-            "SCORE: 20\n{\"scores\": {\"depth\": 5}}",
-            "several scores that differ",
-        ),
+        ("SCORE: 20\n{\"scores\": {\"depth\": 5}}", "several scores that differ"),
         ("It is fine.", "no JSON object with the scores"),
         (r#"{"scores": {"breadth": 5}}"#, "there is no score for: depth"),
         // Whoever scores something else has not said one number alone.
         ("{\"breadth\": 2}\nSCORE: 90", "no JSON object with the scores"),
-        (
-            "{\"scores\": {\"breadth\": 2}}\nSCORE: 90",
-            "no JSON object with the scores",
-        ),
-        (
-            "{\"scores\": {\"breadth\": {\"score\": 2}}}\nSCORE: 90",
-            "no JSON object with the scores",
-        ),
+        ("{\"scores\": {\"breadth\": 2}}\nSCORE: 90", "no JSON object with the scores"),
+        ("{\"scores\": {\"breadth\": {\"score\": 2}}}\nSCORE: 90", "no JSON object with the scores"),
         (
             "SCORE: 90\n{\"ratings\": [{\"dimension\": \"breadth\", \"score\": 1}]}",
             "no JSON object with the scores",
@@ -197,10 +159,7 @@ fn one_number_is_enough_where_there_is_one_dimension() {
     }
     // What the work says of itself is no number of the reviewer's.
     let work = quoted(&["SCORE: 95"]);
-    assert_eq!(
-        super::super::parse_scores("SCORE: 95", one, &work),
-        Err(Unparsed::OnlyInWork)
-    );
+    assert_eq!(super::super::parse_scores("SCORE: 95", one, &work), Err(Unparsed::OnlyInWork));
     let panel = parse_scores("It is thin.\nSCORE: 80", one).unwrap();
     assert_eq!(panel.scores[0].reasoning, "It is thin.");
 }

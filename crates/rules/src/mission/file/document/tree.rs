@@ -107,11 +107,7 @@ impl<'s> Tree<'s> {
 
     /// A document of plain data. What is no text is the text that JSON writes for it, as it is in a file.
     pub fn of_plain(value: &Value) -> Tree<'static> {
-        let mut tree = Tree {
-            source: "",
-            nodes: Vec::new(),
-            buffer: String::new(),
-        };
+        let mut tree = Tree { source: "", nodes: Vec::new(), buffer: String::new() };
         tree.push_plain(value);
         tree
     }
@@ -170,11 +166,7 @@ impl<'s> Tree<'s> {
     pub fn text(&self, id: NodeId) -> &str {
         let node = self.node(id);
         let range = node.text_at as usize..(node.text_at + node.text_len) as usize;
-        if node.owned {
-            &self.buffer[range]
-        } else {
-            &self.source[range]
-        }
+        if node.owned { &self.buffer[range] } else { &self.source[range] }
     }
 
     /// Whether a value says nothing: `key:`, `key: ~`, `key: null`.
@@ -210,19 +202,13 @@ impl<'s> Tree<'s> {
 
     /// The entries of a map that are not pruned.
     pub fn entries(&self, map: NodeId) -> impl Iterator<Item = MapEntry> {
-        self.all_entries(map)
-            .filter(|entry| !self.is_pruned(entry.key) && !self.is_pruned(entry.value))
+        self.all_entries(map).filter(|entry| !self.is_pruned(entry.key) && !self.is_pruned(entry.value))
     }
 
     /// The entries of a map, with pruned ones.
     pub fn all_entries(&self, map: NodeId) -> impl Iterator<Item = MapEntry> {
         let mut children = self.children(map);
-        std::iter::from_fn(move || {
-            Some(MapEntry {
-                key: children.next()?,
-                value: children.next()?,
-            })
-        })
+        std::iter::from_fn(move || Some(MapEntry { key: children.next()?, value: children.next()? }))
     }
 
     /// The entry with this key, even if it is pruned.
@@ -241,10 +227,7 @@ impl<'s> Tree<'s> {
     fn children(&self, parent: NodeId) -> impl Iterator<Item = NodeId> {
         let node = self.node(parent);
         let is_container = matches!(node.kind, NodeKind::Map | NodeKind::List);
-        let (mut next, end) = (
-            NodeId(parent.0 + 1),
-            NodeId(if is_container { node.end } else { 0 }),
-        );
+        let (mut next, end) = (NodeId(parent.0 + 1), NodeId(if is_container { node.end } else { 0 }));
         std::iter::from_fn(move || {
             let child = (next < end).then_some(next)?;
             next = self.after(child);
@@ -267,11 +250,7 @@ struct Builder<'s> {
 impl<'s> Builder<'s> {
     fn new(source: &'s str) -> Self {
         Self {
-            tree: Tree {
-                source,
-                nodes: Vec::new(),
-                buffer: String::new(),
-            },
+            tree: Tree { source, nodes: Vec::new(), buffer: String::new() },
             open: Vec::new(),
             anchors: HashMap::new(),
             copied: 0,
@@ -285,19 +264,11 @@ impl<'s> Builder<'s> {
             Event::DocumentStart(..) => {
                 self.documents += 1;
                 if self.documents > 1 {
-                    return Err(refuse(
-                        Code::SeveralDocuments,
-                        "a second document begins here",
-                        span,
-                    ));
+                    return Err(refuse(Code::SeveralDocuments, "a second document begins here", span));
                 }
             }
             Event::Scalar(text, style, anchor, tag) => {
-                let kind = if *style == ScalarStyle::Plain {
-                    NodeKind::Plain
-                } else {
-                    NodeKind::Quoted
-                };
+                let kind = if *style == ScalarStyle::Plain { NodeKind::Plain } else { NodeKind::Quoted };
                 let id = self.push(kind, span, tag.is_some())?;
                 self.set_text(id, text);
                 self.anchor(*anchor, id);
@@ -320,15 +291,8 @@ impl<'s> Builder<'s> {
             return Err(refuse(Code::TooLarge, message, span));
         }
         if tagged {
-            let refusal = refuse(
-                Code::UnsupportedYaml,
-                "a mission has no use for YAML tags",
-                span.clone(),
-            );
-            self.refusals.push(YamlError {
-                help: Some("remove the word that begins with `!`"),
-                ..refusal
-            });
+            let refusal = refuse(Code::UnsupportedYaml, "a mission has no use for YAML tags", span.clone());
+            self.refusals.push(YamlError { help: Some("remove the word that begins with `!`"), ..refusal });
         }
         let index = offset(index);
         self.tree.nodes.push(TreeNode {
@@ -348,11 +312,7 @@ impl<'s> Builder<'s> {
     fn set_text(&mut self, id: NodeId, text: &str) {
         let span = self.tree.span(id);
         let written = self.tree.source.get(span.clone()).unwrap_or_default();
-        let inside = written
-            .len()
-            .checked_sub(1)
-            .and_then(|end| written.get(1..end))
-            .unwrap_or_default();
+        let inside = written.len().checked_sub(1).and_then(|end| written.get(1..end)).unwrap_or_default();
         let (owned, at) = if written == text {
             (false, span.start)
         } else if inside == text {
@@ -405,11 +365,7 @@ impl<'s> Builder<'s> {
     fn alias(&mut self, anchor: usize, span: Range<usize>) -> Result<(), YamlError> {
         // Anchors are known once their node is complete, so an alias inside its own anchor finds nothing.
         let Some(target) = self.anchors.get(&anchor).copied() else {
-            return Err(refuse(
-                Code::AliasBomb,
-                "this alias lies inside the value it stands for",
-                span,
-            ));
+            return Err(refuse(Code::AliasBomb, "this alias lies inside the value it stands for", span));
         };
         self.copy(target, span)
     }
@@ -441,11 +397,8 @@ impl<'s> Builder<'s> {
                 wrong.push((key, refuse(Code::UnsupportedYaml, "a key must be a text", span)));
             } else if let Some(first) = seen.insert(self.tree.text(key), key) {
                 let name = quoted(self.tree.text(key));
-                let mut refusal = refuse(
-                    Code::DuplicateKey,
-                    format!("the key {name} stands here twice"),
-                    span,
-                );
+                let mut refusal =
+                    refuse(Code::DuplicateKey, format!("the key {name} stands here twice"), span);
                 refusal.related = Some((self.tree.span(first), "first here"));
                 refusal.help = Some("remove or rename one of them");
                 wrong.push((key, refusal));
@@ -472,18 +425,11 @@ impl<'s> Builder<'s> {
         self.tree.prune(merge.key);
         if let Some(wrong) = bases.iter().find(|base| self.tree.kind(**base) != NodeKind::Map) {
             let span = self.tree.span(*wrong);
-            self.refusals.push(refuse(
-                Code::UnsupportedYaml,
-                "only a map can be merged with `<<`",
-                span,
-            ));
+            self.refusals.push(refuse(Code::UnsupportedYaml, "only a map can be merged with `<<`", span));
             return Ok(());
         }
-        let mut taken: HashSet<String> = self
-            .tree
-            .all_entries(map)
-            .map(|entry| self.tree.text(entry.key).to_owned())
-            .collect();
+        let mut taken: HashSet<String> =
+            self.tree.all_entries(map).map(|entry| self.tree.text(entry.key).to_owned()).collect();
         for base in bases {
             let entries: Vec<MapEntry> = self.tree.entries(base).collect();
             for entry in entries {
@@ -509,56 +455,33 @@ fn bytes(span: &Span) -> Range<usize> {
 }
 
 fn refuse(code: Code, message: impl Into<String>, span: Range<usize>) -> YamlError {
-    YamlError {
-        code,
-        message: message.into(),
-        span,
-        help: None,
-        related: None,
-    }
+    YamlError { code, message: message.into(), span, help: None, related: None }
 }
 
 fn syntax_error(source: &str, error: &ScanError) -> YamlError {
     let at = error.marker().byte_offset().unwrap_or_default().min(source.len());
     let (code, message) = match error.kind() {
-        ErrorKind::RecursionLimitExceeded => (
-            Code::TooDeep,
-            format!("maps and lists are nested more than {MAX_DEPTH} deep here"),
-        ),
+        ErrorKind::RecursionLimitExceeded => {
+            (Code::TooDeep, format!("maps and lists are nested more than {MAX_DEPTH} deep here"))
+        }
         ErrorKind::UnknownAnchor => (Code::Syntax, "this alias names no anchor".to_owned()),
-        _ => (
-            Code::Syntax,
-            format!("this is neither YAML nor JSON: {}", error.info()),
-        ),
+        _ => (Code::Syntax, format!("this is neither YAML nor JSON: {}", error.info())),
     };
     if code == Code::Syntax
         && error.info().contains("quoted scalar")
         && let Some(quote) = open_quote(source, at)
     {
         let help = "close it with the same quote on its line; within double quotes write \\\" for a quote";
-        return YamlError {
-            help: Some(help),
-            ..refuse(code, "this quote is not closed", quote..quote + 1)
-        };
+        return YamlError { help: Some(help), ..refuse(code, "this quote is not closed", quote..quote + 1) };
     }
     if code == Code::Syntax
         && let Some(tab) = indenting_tab(source, at, error.info().contains("tab"))
     {
         let help = "indent with spaces: YAML does not allow tabs there";
-        return YamlError {
-            help: Some(help),
-            ..refuse(code, message, tab..tab + 1)
-        };
+        return YamlError { help: Some(help), ..refuse(code, message, tab..tab + 1) };
     }
-    let help = if code == Code::Syntax {
-        syntax_help(source, at)
-    } else {
-        "is this file really a mission?"
-    };
-    YamlError {
-        help: Some(help),
-        ..refuse(code, message, at..at + 1)
-    }
+    let help = if code == Code::Syntax { syntax_help(source, at) } else { "is this file really a mission?" };
+    YamlError { help: Some(help), ..refuse(code, message, at..at + 1) }
 }
 
 /// Lines that are looked at for the quote that a text begins with.
@@ -612,10 +535,7 @@ mod tests {
         match tree.kind(id) {
             NodeKind::Map => {
                 let entry = |e: MapEntry| format!("{}:{}", tree.text(e.key), show(tree, e.value));
-                format!(
-                    "{{{}}}",
-                    tree.entries(id).map(entry).collect::<Vec<_>>().join(",")
-                )
+                format!("{{{}}}", tree.entries(id).map(entry).collect::<Vec<_>>().join(","))
             }
             NodeKind::List => {
                 let items: Vec<_> = tree.items(id).map(|item| show(tree, item)).collect();
@@ -633,28 +553,16 @@ mod tests {
 
     #[test]
     fn yaml_and_json_give_the_same_tree() {
-        assert_eq!(
-            shown("a: [1, 'x', \"y\\n\"]\nb: {c: }\n"),
-            "{a:[1,x,y\n],b:{c:~}}"
-        );
-        assert_eq!(
-            shown(r#"{"a": [1, "\u00e9\/\ud83d\ude00"], "b": null}"#),
-            "{a:[1,é/😀],b:~}"
-        );
+        assert_eq!(shown("a: [1, 'x', \"y\\n\"]\nb: {c: }\n"), "{a:[1,x,y\n],b:{c:~}}");
+        assert_eq!(shown(r#"{"a": [1, "\u00e9\/\ud83d\ude00"], "b": null}"#), "{a:[1,é/😀],b:~}");
         assert_eq!(shown("a: |\n  x\n  y\nb: >-\n  x\n  y\n"), "{a:x\ny\n,b:x y}");
         assert_eq!(shown("a: 'it''s'\nb: ''\nc: \"\""), "{a:it's,b:,c:}");
     }
 
     #[test]
     fn aliases_and_merges_are_copied() {
-        assert_eq!(
-            shown("a: &x {k: 1}\nb: *x\nc: [*x, *x]\n"),
-            "{a:{k:1},b:{k:1},c:[{k:1},{k:1}]}"
-        );
-        assert_eq!(
-            shown("a: &x {k: 1, l: 2}\nb: {<<: *x, k: 3}\n"),
-            "{a:{k:1,l:2},b:{k:3,l:2}}"
-        );
+        assert_eq!(shown("a: &x {k: 1}\nb: *x\nc: [*x, *x]\n"), "{a:{k:1},b:{k:1},c:[{k:1},{k:1}]}");
+        assert_eq!(shown("a: &x {k: 1, l: 2}\nb: {<<: *x, k: 3}\n"), "{a:{k:1,l:2},b:{k:3,l:2}}");
         assert_eq!(
             shown("a: &x {k: 1}\nb: &y {l: 2}\nc:\n  <<: [*x, *y]\n  m: 3\n"),
             "{a:{k:1},b:{l:2},c:{m:3,k:1,l:2}}"

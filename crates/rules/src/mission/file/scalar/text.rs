@@ -50,20 +50,11 @@ impl Scalar for Name {
         } else if text.trim() != text {
             format!("the name {} begins or ends with white space", quoted(text))
         } else if text.chars().any(char::is_control) {
-            format!(
-                "the name {} contains a line break or another control character",
-                quoted(text)
-            )
+            format!("the name {} contains a line break or another control character", quoted(text))
         } else if let Some(invisible) = invisible_in(text) {
-            format!(
-                "the name {} contains a character that nobody sees, {invisible}",
-                quoted(text)
-            )
+            format!("the name {} contains a character that nobody sees, {invisible}", quoted(text))
         } else if length > Self::LIMIT {
-            format!(
-                "this name has {length} characters, at most {} are allowed",
-                Self::LIMIT
-            )
+            format!("this name has {length} characters, at most {} are allowed", Self::LIMIT)
         } else {
             return Ok(Self(text.to_owned()));
         };
@@ -239,11 +230,10 @@ impl Scalar for InnerGlob {
         let InnerPath(path) = InnerPath::parse(text)?;
         match globset::Glob::new(&path) {
             Ok(_) => Ok(Self(path)),
-            Err(error) => Err(Fault::new(
-                Code::BadValue,
-                format!("{} is not a glob: {}", quoted(&path), error.kind()),
-            )
-            .with_help("globs are written like tests/** or src/*.{js,ts}")),
+            Err(error) => {
+                Err(Fault::new(Code::BadValue, format!("{} is not a glob: {}", quoted(&path), error.kind()))
+                    .with_help("globs are written like tests/** or src/*.{js,ts}"))
+            }
         }
     }
 }
