@@ -53,6 +53,37 @@ fn what_a_terminal_would_act_on_is_shown_wherever_agents_speak() {
 }
 
 #[test]
+fn what_a_failed_check_and_a_judge_said_is_harmless_in_every_report() {
+    let text: String = HOSTILE.iter().collect();
+    let workspace = Mission::new()
+        .worker("echo work")
+        .reviewer("judge", "cat >/dev/null; echo \"- [high] $(cat said)\"; cat said; echo SCORE: 20")
+        .task("checked", |t| {
+            t.expects(json!({"type": "script", "command": "cat said; false"})).set("maxAttempts", 2)
+        })
+        .task("judged", |t| t.set("review", "required").set("maxAttempts", 2))
+        .workspace();
+    workspace.write("said", format!("a{text}b\u{1b}]0;title\u{7}c\n"));
+    let reports = ["junit", "markdown", "html"];
+    let files = reports.map(|kind| format!("{kind}={kind}.out"));
+    let targets = files.iter().flat_map(|file| ["--report", file]);
+    let arguments: Vec<&str> =
+        ["run", "mission.yaml", "-v", "--run-id", "r1"].into_iter().chain(targets).collect();
+    let summary = workspace.path("summary.md");
+    // Annotations are written to the same stream as everything else that people read.
+    let variables = [("GITHUB_ACTIONS", "true"), ("GITHUB_STEP_SUMMARY", summary.to_str().unwrap())];
+    let ended = workspace.quorum_with(&variables, &arguments).exits(3).says(&["::error title=checked::"]);
+    let mut outputs = vec![("stdout", ended.stdout.clone()), ("stderr", ended.stderr.clone())];
+    outputs.push(("summary", workspace.read("summary.md")));
+    outputs.extend(reports.map(|kind| (kind, workspace.read(&format!("{kind}.out")))));
+    for (of, output) in outputs {
+        for c in HOSTILE.into_iter().chain(['\u{1b}', '\u{7}']) {
+            assert!(!output.contains(c), "{of} has {c:?}:\n{}", output.escape_debug());
+        }
+    }
+}
+
+#[test]
 fn a_result_that_nobody_can_get_is_no_success() {
     let workspace = Mission::new().agent("a", "echo x").tasks(["t"]).workspace();
     let closed = |command: &str| workspace.bash(&format!("exec \"$0\" {command} >&-"));

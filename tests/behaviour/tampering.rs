@@ -45,8 +45,12 @@ const WITHOUT_MEANING: &[(&[&str], &str)] = &[
         "which processes there were",
     ),
     (
-        &["fact.job-ended.end.baseline.checks.reason", "fact.job-ended.end.baseline.checks.neverRan"],
-        "why a check failed before the work, or did not run: that it was red or green is what counts in this run",
+        &["fact.job-ended.end.baseline.checks.reason"],
+        "why a check failed before the work, in words: that it failed is what counts",
+    ),
+    (
+        &["fact.job-ended.end.baseline.checks.neverRan"],
+        "that one check could not run before the work: another one that failed stands for it",
     ),
     (
         &["fact.turn-ended.files.changed.more", "fact.turn-ended.files.written.more"],

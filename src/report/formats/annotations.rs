@@ -47,7 +47,7 @@ pub fn annotations(run: &RunDocument<'_>) -> String {
     for (kind, list) in [("error", errors), ("warning", warnings), ("notice", notices)] {
         let shown = if list.len() > MOST { MOST - 1 } else { list.len() };
         for (title, message) in &list[..shown] {
-            append_line!(text, "::{kind} title={}::{}", property(title), data(&sanitize(message)));
+            append_line!(text, "::{kind} title={}::{}", property(title), data(message));
         }
         if shown < list.len() {
             append_line!(text, "::{kind} title=quorum::{} more", list.len() - shown);
@@ -58,7 +58,7 @@ pub fn annotations(run: &RunDocument<'_>) -> String {
 
 /// The message of a workflow command: nothing in it may begin another one.
 fn data(text: &str) -> String {
-    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+    sanitize(text).replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
 fn property(text: &str) -> String {

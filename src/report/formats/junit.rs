@@ -30,7 +30,7 @@ use crate::report::{
     },
     screens::{
         summary::outcome_words,
-        text::{criteria_words, mark, sanitize},
+        text::{criteria_words, mark, sanitize, sanitize_lines},
     },
 };
 
@@ -86,10 +86,9 @@ pub fn junit(run: &RunDocument<'_>) -> Result<String, SerializeError> {
     report.to_string()
 }
 
-/// Text without the characters that XML 1.0 cannot hold. The crate takes out escape sequences and control characters;
-/// the two that are no characters at all are left to us.
+/// Text of others, made harmless line by line, without the characters that XML 1.0 cannot hold.
 fn clean(text: &str) -> String {
-    text.replace(['\u{fffe}', '\u{ffff}'], "")
+    sanitize_lines(text).replace(['\u{fffe}', '\u{ffff}'], "")
 }
 
 /// Text of others on one line.
@@ -206,7 +205,7 @@ fn rerun(task: &TaskRow<'_>, attempt: &AttemptRow) -> TestRerun {
         attempt.failure.map(FailureClass::as_str).or(attempt.cause.map(Cause::as_str)).unwrap_or("rework");
     let mut message = format!("attempt {}, {}: {ty}", attempt.n, attempt.kind.as_str());
     if let Some(points) = attempt.points {
-        message.push_str(&format!(", score {points}"));
+        append!(message, ", score {points}");
     }
     rerun.set_type(ty).set_message(message.as_str());
     let findings = clean(&findings(task, attempt.n));
