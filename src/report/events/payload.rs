@@ -142,7 +142,7 @@ impl EventExpander {
             ("options", options) => options,
             (_, Value::Object(keys)) => json!(self.keys(keys)),
             ("gates", gates) => read(gates, |ids: Vec<GateId>| {
-                ids.iter().map(|id| self.plan.gate(*id).name.to_string()).collect::<Vec<_>>()
+                ids.into_iter().map(|id| &self.plan.gate(id).name).collect::<Vec<_>>()
             }),
             (_, Value::Array(list)) => {
                 // Whatever is named by its number is a task, but for checks.
@@ -162,6 +162,7 @@ impl EventExpander {
     }
 }
 
+/// Tells a value that is a `T`; one that is not stays as the journal has it.
 fn read<T: DeserializeOwned, U: Serialize>(value: Value, tell: impl Fn(T) -> U) -> Value {
-    serde_json::from_value(value).map_or(Value::Null, |said| json!(tell(said)))
+    serde_json::from_value(value.clone()).map_or(value, |said| json!(tell(said)))
 }
