@@ -59,6 +59,12 @@ impl Bill {
             "ask.failed" => {
                 self.out.remove(&call(body));
             }
+            // Nobody waited for it any more, and its end says what it used and whether it was a request after all.
+            "budget.settled" => {
+                let more = body["requests"].as_i64().unwrap_or(0);
+                self.requests = self.requests.saturating_add_signed(more);
+                self.told(&body["usage"]);
+            }
             "run.resumed" => self.again += self.out.len() as u64,
             "budget.exhausted" | "budget.held" => panic!("there is enough for everything: {body}"),
             _ => {}
