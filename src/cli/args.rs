@@ -200,6 +200,9 @@ pub struct RunFlags {
     /// Have a machine that runs `quorum worker --sessions` do it, and wait for that; with the --run-id of one that has begun, go on with it
     #[arg(long)]
     pub hosted: bool,
+    /// An agent begins the run, as a client of quorum mcp: people decide about it at a terminal only
+    #[arg(long, hide = true)]
+    pub over_mcp: bool,
     #[command(flatten)]
     pub session: SessionFlags,
 }

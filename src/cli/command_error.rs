@@ -98,7 +98,7 @@ impl Failure {
 
     /// The error and its causes in one line. Many errors quote their cause themselves: such a cause is not
     /// repeated.
-    fn message(&self) -> String {
+    pub fn message(&self) -> String {
         let mut message = self.error.to_string();
         for cause in self.error.chain().skip(1).map(ToString::to_string) {
             if !message.contains(&cause) {

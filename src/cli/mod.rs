@@ -86,8 +86,8 @@ use crate::report::documents::Halves;
 use command_error::Failure;
 use commands::{
     agent, answer, calibrate, cancel, clean, completions, config, diff, dlq, doctor, events, explain, gate,
-    help, inbox, init, judge, logs, man, metrics, plan, report, request, resume, review, run, runs, schema,
-    show, status, validate, worker,
+    help, inbox, init, judge, logs, man, mcp, metrics, plan, report, request, resume, review, run, runs,
+    schema, show, status, validate, worker,
 };
 use screen::{Screen, not_printed};
 
@@ -198,6 +198,7 @@ enum Action {
     Dlq(dlq::Dlq),
     Init(init::Init),
     Worker(worker::WorkerArgs),
+    Mcp(mcp::Mcp),
     Doctor(doctor::Doctor),
     Config(config::ConfigArgs),
     Schema(schema::Schema),
@@ -257,6 +258,7 @@ fn perform(action: Action, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
         Action::Schema(arguments) => schema::schema(&arguments, screen),
         Action::Config(arguments) => config::config(&arguments, matches, screen),
         Action::Doctor(arguments) => doctor::doctor(&arguments, &command_line(), screen),
+        Action::Mcp(arguments) => mcp::mcp(&arguments, &command_line(), screen),
         Action::Worker(arguments) => worker::worker(&arguments, screen),
         Action::Init(arguments) => init::init(&arguments, screen),
         Action::Man(arguments) => man::man(&arguments, command_line(), screen),

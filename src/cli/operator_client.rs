@@ -1,6 +1,6 @@
 //! How a command from outside reaches its run, and what it says about it.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal as _, Write};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use clap::Args;
 use crate::{
     report::{documents::commands::CommandDocument, sanitize},
     runtime::{ApplyError, ControlAnswer, NoWord, Reply, apply_offline, ask, drain},
-    store::{Lock, LockError, OperatorKey, Queued, RunFolder, StateFolder, put},
+    store::{Lock, LockError, OperatorKey, Queued, Reader, RunFolder, StateFolder, put},
 };
 use rules::{
     domain::Timestamp,
@@ -59,6 +59,28 @@ pub fn refuse_agents() -> Result<(), Failure> {
     Ok(())
 }
 
+/// A run that an agent began, as a client of `quorum mcp`, takes a person's word at a terminal only: the agent has a shell, too.
+///
+/// # Errors
+/// When nobody sits at standard input, and the run is such a one.
+pub fn refuse_without_a_person(run: &RunFolder) -> Result<(), Failure> {
+    // A journal that cannot be read is for whoever folds it to complain about.
+    let first = Reader::open(&run.journal()).and_then(|mut reader| reader.next_record());
+    let begins = first.ok().flatten().and_then(|record| record.events.into_iter().next());
+    match begins {
+        Some(Event::Run(RunEvent::Started(started)))
+            if started.options.over_mcp && !io::stdin().is_terminal() =>
+        {
+            let id = run.id();
+            Err(environment!(
+                "an agent began run {id} by way of `quorum mcp`: this command is for a person, at a terminal"
+            )
+            .help("give it where standard input is a terminal"))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The fate of a command that was submitted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Submitted {
@@ -77,6 +99,10 @@ pub fn submit_command(
     actor: &ActorArgs,
 ) -> Result<Submitted, Failure> {
     refuse_agents()?;
+    // Whoever stops work lets nothing pass.
+    if !matches!(command, Command::CancelTask { .. } | Command::CancelRun | Command::Pause) {
+        refuse_without_a_person(run)?;
+    }
     let queued = Queued {
         // Sorts by time; one process gives one command.
         id: format!("{:015}-{}", Timestamp::now().0, std::process::id()),

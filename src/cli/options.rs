@@ -14,6 +14,7 @@ use rules::{
 use super::args::{Demands, ReviewFlags, SessionFlags};
 use super::command_error::Failure;
 use super::project::settings_texts;
+use super::variables;
 
 /// Options that hold nothing but the configuration files beneath a mission.
 pub fn options_with_config() -> Result<RunOptions, Failure> {
@@ -109,6 +110,19 @@ pub fn apply_review_flags(
         }
     }
     Ok(())
+}
+
+/// Refuses variables that could loosen what a mission demands. Those that cannot are a list; what is not in it is not taken.
+///
+/// # Errors
+/// When a variable is set that is not in the list, or means nothing.
+pub fn refuse_loosening() -> Result<(), Failure> {
+    let off = eval_is_off()?.then(|| "EVAL".to_owned());
+    let Some(name) = off.or_else(variables::loosening) else {
+        return Ok(());
+    };
+    Err(usage!("the environment variable {name} is set: agents have missions run as they are written")
+        .help(format!("start it without {name}; a person can say it with `quorum run`")))
 }
 
 /// Whether `EVAL` switches reviews off. A word that means neither is no guess: the wrong one would cost a review or money.

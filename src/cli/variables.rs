@@ -66,16 +66,55 @@ const OF_OTHERS: [&str; 23] = [
     "QUORUM_PARSER_",
 ];
 
+/// Variables of a session that can only tighten it, or say where things are and how they look.
+const NEVER_LOOSENING: [&str; 20] = [
+    "QUORUM_STATE_DIR",
+    "QUORUM_JOBS",
+    "QUORUM_COLOR",
+    "QUORUM_FORMAT",
+    "QUORUM_JSON",
+    "QUORUM_QUIET",
+    "QUORUM_VERBOSE",
+    "QUORUM_PROGRESS",
+    "QUORUM_NO_INPUT",
+    "QUORUM_STRICT",
+    "QUORUM_FAIL_FAST",
+    "QUORUM_MAX_ATTEMPTS",
+    "QUORUM_MAX_COST",
+    "QUORUM_MAX_TOKENS",
+    "QUORUM_TIMEOUT",
+    "QUORUM_WAIT_APPROVALS",
+    "QUORUM_OPERATOR_KEY",
+    "QUORUM_WORKER_KEY",
+    CONFIG,
+    LOG,
+];
+
+/// A variable that is set and could loosen what a mission demands.
+pub fn loosening() -> Option<String> {
+    let of_sandbox = |value: &str| ["auto", "required"].contains(&value);
+    let set = std::env::vars_os().filter(|(_, value)| !value.is_empty());
+    let mut names = set.filter_map(|(name, value)| {
+        let name = name.into_string().ok()?;
+        let tightens = name == "QUORUM_SANDBOX" && value.to_str().is_some_and(of_sandbox);
+        let is_harmless = tightens || NEVER_LOOSENING.contains(&name.as_str()) || is_of_others(&name);
+        let is_ours = name.starts_with("QUORUM_") || name == "EVAL_THRESHOLD";
+        (is_ours && !is_harmless).then_some(name)
+    });
+    names.next()
+}
+
+fn is_of_others(name: &str) -> bool {
+    OF_OTHERS.iter().any(|known| name == *known || known.ends_with('_') && name.starts_with(known))
+}
+
 /// Warnings about variables that begin like ours and that nothing heeds: a misspelt one would loosen what it
 /// was to tighten, in silence.
 pub fn unknown(root: &Command) -> Vec<String> {
     let mut known = of_flags(root);
     known.extend(VARIABLES.map(|(name, _)| name.to_owned()));
     known.extend(OF_OTHERS.map(str::to_owned));
-    let is_known = |name: &String| {
-        let mut known = known.iter();
-        known.any(|known| name == known || known.ends_with('_') && name.starts_with(known))
-    };
+    let is_known = |name: &String| known.contains(name) || is_of_others(name);
     let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     let unknown = names.filter(|name| name.starts_with("QUORUM_") && !is_known(name));
     let said = unknown.map(|name| {

@@ -33,6 +33,15 @@ pub struct EventsArgs {
     /// Follow new events until the session ends
     #[arg(short, long)]
     pub follow: bool,
+    /// Only events behind this number, the `seq` of the last one that is known
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    pub since: u64,
+}
+
+impl EventsArgs {
+    fn wants(&self, event: &PublicEvent) -> bool {
+        event.seq > self.since
+    }
 }
 
 pub fn events(arguments: &EventsArgs, screen: &Screen) -> Result<u8, Failure> {
@@ -51,7 +60,8 @@ pub fn events(arguments: &EventsArgs, screen: &Screen) -> Result<u8, Failure> {
         while let Some(mut record) = reader.next_record().map_err(Failure::internal)? {
             silent = false;
             missions.complete(&mut record).map_err(refuse)?;
-            for event in expander.expand(record.seq, record.at, &record.events) {
+            let events = expander.expand(record.seq, record.at, &record.events);
+            for event in events.into_iter().filter(|event| arguments.wants(event)) {
                 if let Err(error) = print(&event, screen) {
                     return not_printed(error);
                 }
@@ -84,7 +94,8 @@ fn document(
     let mut events = Vec::new();
     while let Some(mut record) = reader.next_record().map_err(Failure::internal)? {
         missions.complete(&mut record).map_err(refuse)?;
-        events.extend(expander.expand(record.seq, record.at, &record.events));
+        let told = expander.expand(record.seq, record.at, &record.events);
+        events.extend(told.into_iter().filter(|event| arguments.wants(event)));
     }
     screen.document(&EventsDocument { run_id: run.id(), events: &events });
     Ok(0)

@@ -92,6 +92,7 @@ topics! {
     "events": "reference/events.md",
     "exit-codes": "reference/exit-codes.md",
     "first-mission": "guides/first-mission.md",
+    "from-your-agent": "guides/from-your-agent.md",
     "glossary": "reference/glossary.md",
     "json": "reference/json.md",
     "judging": "concepts/judging.md",

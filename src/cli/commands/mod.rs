@@ -21,6 +21,7 @@
 //! | `judge` | `quorum judge test`: whether the replies of an agent can be read where it is asked as a judge |
 //! | `logs` | `quorum logs`: what the agent of a task said, turn by turn, also while it is still saying it |
 //! | `man` | `quorum man`: manual pages, made from the same tree as the help |
+//! | `mcp` | `quorum mcp`: an agent has missions run and reads how they end, by the Model Context Protocol |
 //! | `metrics` | `quorum metrics`: how tasks, agents and the mission of a run did |
 //! | `plan` | `quorum plan` and `quorum run --dry-run`: what would happen |
 //! | `report` | `quorum report`: the reports of a run, written again from its journal |
@@ -54,6 +55,7 @@ pub(super) mod init;
 pub(super) mod judge;
 pub(super) mod logs;
 pub(super) mod man;
+pub(super) mod mcp;
 pub(super) mod metrics;
 pub(super) mod plan;
 pub(super) mod report;

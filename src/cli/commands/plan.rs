@@ -101,6 +101,7 @@ pub fn planned(
     let mut options = options_with_config()?;
     apply_flags(&mut options, &arguments.flags.session, matches)?;
     options.max_false_pass = arguments.flags.max_false_pass;
+    options.over_mcp = arguments.flags.over_mcp;
     options.mission_folder = mission_folder(&arguments.mission)?;
     let source = load::read(&arguments.mission).map_err(Failure::mission)?;
     let loaded = load(&source, &options, screen)?;

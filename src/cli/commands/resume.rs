@@ -11,7 +11,7 @@ use crate::{
         changed_mission::ChangedMission,
         command_error::Failure,
         lock::lock,
-        operator_client::{apply_failure, refuse_agents},
+        operator_client::{apply_failure, refuse_agents, refuse_without_a_person},
         options::apply_flags,
         project::{open_run, refuse, trusted_run},
         reports::{Reports, exit_code, tell_delivery},
@@ -31,6 +31,7 @@ use crate::{
 use rules::{
     domain::{FailureMode, Status, TaskId, Timestamp, is_same_name},
     engine::{self, Fact, LaterSession, State},
+    mission::model::Sandbox,
 };
 
 #[derive(Debug, Args)]
@@ -55,10 +56,23 @@ pub struct ResumeArgs {
     pub flags: SessionFlags,
 }
 
+impl ResumeArgs {
+    /// Whether a flag lets something pass that the run, as it began, would not.
+    fn loosens(&self) -> bool {
+        let SessionFlags { reviews, demands, allow, .. } = &self.flags;
+        let of_reviews = reviews.no_eval || reviews.eval_threshold.is_some();
+        let of_origin = self.accept_changed_mission || self.trust.trust_origin;
+        of_reviews || of_origin || !allow.is_empty() || demands.sandbox == Some(Sandbox::Off)
+    }
+}
+
 pub fn resume(arguments: &ResumeArgs, matches: &ArgMatches, screen: &Screen) -> Result<u8, Failure> {
     let mut supervisor = fork_supervisor()?;
     let reports = Reports::of_session(&arguments.flags.reports)?;
     let (folder, run) = trusted_run(&arguments.of, &arguments.trust, screen)?;
+    if arguments.loosens() {
+        refuse_without_a_person(&run)?;
+    }
     let _lock = lock(&folder, "quorum resume", run.id())?;
     vouch(&run, arguments.trust.trust_origin)?;
     if !arguments.flags.reports.is_empty() {

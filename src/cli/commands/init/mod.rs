@@ -34,6 +34,21 @@ pub struct Init {
     /// What to begin with
     #[arg(long, value_enum, value_name = "NAME", default_value_t)]
     pub template: InitTemplate,
+    /// In place of a mission, what tells Claude Code, Codex and others how to use quorum
+    #[arg(long, conflicts_with = "template")]
+    pub skill: bool,
+    /// In place of a mission, a plug-in of Claude Code: the tools of quorum mcp, and the same skill
+    #[arg(long, conflicts_with = "template")]
+    pub plugin: bool,
+}
+
+impl Init {
+    fn files(&self) -> Vec<File> {
+        match self.skill || self.plugin {
+            true => templates::for_agents(self.skill, self.plugin),
+            false => templates::files(self.template),
+        }
+    }
 }
 
 /// A template to begin with.
@@ -55,7 +70,8 @@ pub enum InitTemplate {
 /// Writes the files of a template.
 pub fn init(arguments: &Init, screen: &Screen) -> Result<u8, Failure> {
     let folder = &arguments.folder;
-    let files = templates::files(arguments.template);
+    let files = arguments.files();
+    let has_mission = !(arguments.skill || arguments.plugin);
     refuse_what_is_there(folder, &files)?;
     if !confirmed(folder, &files, screen)? {
         screen.error("nothing was written\n");
@@ -64,7 +80,8 @@ pub fn init(arguments: &Init, screen: &Screen) -> Result<u8, Failure> {
     for file in &files {
         write(&folder.join(file.path), file).map_err(|error| failed(folder, file.path, &error))?;
     }
-    let added = ignore(folder, templates::ignored(arguments.template));
+    let wanted = if has_mission { templates::ignored(arguments.template) } else { &[] };
+    let added = ignore(folder, wanted);
     let added = added.map_err(|error| failed(folder, ".gitignore", &error))?;
     let mission = folder.join("mission.yaml");
     if screen.is_json() {
@@ -78,8 +95,12 @@ pub fn init(arguments: &Init, screen: &Screen) -> Result<u8, Failure> {
         let lines = files.iter().map(|file| file.path).chain(ignored);
         let lines = lines.map(|path| format!("wrote {}\n", folder.join(path).display()));
         let mission = mission.display();
+        let next = match has_mission {
+            true => format!("quorum run {mission}\n      quorum doctor --mission {mission}"),
+            false => "quorum help from-your-agent".to_owned(),
+        };
         screen.result(&format!(
-            "{}\nnext: quorum run {mission}\n      quorum doctor --mission {mission}\n",
+            "{}\nnext: {next}\n",
             lines.collect::<String>()
         ));
     }

@@ -65,6 +65,23 @@ pub fn files(template: InitTemplate) -> Vec<File> {
     files
 }
 
+/// The files that tell agents how to use quorum: as a skill, and as a plug-in.
+pub fn for_agents(skill: bool, plugin: bool) -> Vec<File> {
+    const SKILL: &str = include_str!("skill/SKILL.md");
+    let of_skill = [(".claude/skills/quorum/SKILL.md", SKILL), (".agents/skills/quorum/SKILL.md", SKILL)];
+    let of_plugin = [
+        (".claude-plugin/plugin.json", include_str!("skill/plugin.json")),
+        (".mcp.json", include_str!("skill/mcp.json")),
+        ("skills/quorum/SKILL.md", SKILL),
+    ];
+    let wanted = of_skill.iter().filter(|_| skill).chain(of_plugin.iter().filter(|_| plugin));
+    let file = |(path, text): &TemplateFile| {
+        let content = text.replace("VERSION", env!("CARGO_PKG_VERSION"));
+        File { path, content, executable: false }
+    };
+    wanted.map(file).collect()
+}
+
 /// A mission of `missions/` as it stands in a project of its own: with the editor's line, the usual name, and a
 /// workspace below its folder instead of this project's playground.
 fn at_home(mission: &str) -> String {
