@@ -99,8 +99,7 @@ pub fn submit_command(
     actor: &ActorArgs,
 ) -> Result<Submitted, Failure> {
     refuse_agents()?;
-    // Whoever stops work lets nothing pass.
-    if !matches!(command, Command::CancelTask { .. } | Command::CancelRun | Command::Pause) {
+    if command.is_a_persons_word() {
         refuse_without_a_person(run)?;
     }
     let queued = Queued {

@@ -49,6 +49,33 @@ fn every_template_passes_validate_and_doctor() {
 }
 
 #[test]
+fn what_agents_are_told_is_one_text_and_a_plug_in_names_the_tools() {
+    let workspace = Workspace::new();
+    let told = workspace.quorum(&["init", "--skill", "--plugin", "--yes", "--json"]).exits(0).json();
+    let files = [
+        ".claude/skills/quorum/SKILL.md",
+        ".agents/skills/quorum/SKILL.md",
+        ".claude-plugin/plugin.json",
+        ".mcp.json",
+        "skills/quorum/SKILL.md",
+    ];
+    assert_eq!(told["files"], serde_json::json!(files));
+    let skill = workspace.read(files[0]);
+    assert!(skill.starts_with("---\nname: quorum\ndescription: "), "{skill}");
+    assert_eq!((&workspace.read(files[1]), &workspace.read(files[4])), (&skill, &skill));
+    let read = |path: &str| serde_json::from_str::<Value>(&workspace.read(path)).expect("it is JSON");
+    assert_eq!(read(files[2])["name"], "quorum");
+    let server = &read(files[3])["mcpServers"]["quorum"];
+    assert_eq!((&server["command"], &server["args"]), (&"quorum".into(), &serde_json::json!(["mcp"])));
+    assert!(!workspace.exists("mission.yaml") && !workspace.exists(".gitignore"));
+    // Nothing that is there is touched, and a template is something else.
+    workspace.quorum(&["init", "--skill", "--yes"]).exits(2);
+    workspace.quorum(&["init", "--plugin", "--template", "minimal", "other"]).exits(2);
+    workspace.quorum(&["init", "--skill", "below"]).exits(0);
+    assert!(!workspace.exists("below/.mcp.json"));
+}
+
+#[test]
 fn the_template_of_agent_clis_is_valid_and_doctor_says_what_is_missing() {
     let workspace = Workspace::new();
     init(&workspace, "agent-clis");

@@ -93,6 +93,7 @@ mod json;
 mod judge_replies;
 mod judge_test;
 mod judging;
+mod mcp;
 mod middleware;
 mod model_identity_and_limits;
 mod moved_state;

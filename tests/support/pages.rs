@@ -75,7 +75,9 @@ impl Page {
     /// Every page, in order of their paths.
     pub fn all() -> Vec<Self> {
         let mut paths =
-            ["CONTRIBUTING.md", "README.md", "missions/README.md", "src/cli/commands/init/skill/SKILL.md"].map(str::to_owned).to_vec();
+            ["CONTRIBUTING.md", "README.md", "missions/README.md", "src/cli/commands/init/skill/SKILL.md"]
+                .map(str::to_owned)
+                .to_vec();
         let mut folders = vec!["docs".to_owned()];
         while let Some(folder) = folders.pop() {
             for entry in fs::read_dir(project(&folder)).expect("the folder is there") {

@@ -53,7 +53,7 @@ pub struct RunOptions {
     pub max_cost: Option<Money>,
     /// `--max-tokens`: tokens that it may read and write.
     pub max_tokens: Option<u64>,
-    /// An agent began the run, as a client of `quorum mcp`: what a person decides is taken at a terminal only (semantics, section 11).
+    /// An agent began the run, as a client of `quorum mcp`: what a person decides is taken at a terminal only (semantics, section 5).
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub over_mcp: bool,
     /// `--offline`: no network; models reply what is on record in `record`.

@@ -99,10 +99,7 @@ pub fn init(arguments: &Init, screen: &Screen) -> Result<u8, Failure> {
             true => format!("quorum run {mission}\n      quorum doctor --mission {mission}"),
             false => "quorum help from-your-agent".to_owned(),
         };
-        screen.result(&format!(
-            "{}\nnext: {next}\n",
-            lines.collect::<String>()
-        ));
+        screen.result(&format!("{}\nnext: {next}\n", lines.collect::<String>()));
     }
     Ok(0)
 }

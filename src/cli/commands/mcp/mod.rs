@@ -1,7 +1,7 @@
 //! `quorum mcp`: an agent has missions run and reads how they end, by the Model Context Protocol on standard input and output.
 //!
 //! A tool is a command, done in a process of its own. The agent that has work done must not say that the work is good: no tool
-//! decides what a person decides (semantics, section 11).
+//! decides what a person decides (semantics, section 5).
 //!
 //! | file | what |
 //! |---|---|
@@ -17,6 +17,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use anyhow::{anyhow, bail};
 use clap::{Args, Command};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, ListToolsResult,
@@ -129,7 +130,9 @@ impl ServerHandler for Server {
             Ok(call) => self.carry_out(tool, call, &context).await,
             Err(why) => Err(why),
         };
-        Ok(result.unwrap_or_else(|why| CallToolResult::error(vec![ContentBlock::text(why)])).into())
+        Ok(result
+            .unwrap_or_else(|why| CallToolResult::error(vec![ContentBlock::text(why.to_string())]))
+            .into())
     }
 }
 
@@ -140,7 +143,7 @@ impl Server {
         tool: &Tool,
         call: Call,
         context: &RequestContext<RoleServer>,
-    ) -> Result<CallToolResult, String> {
+    ) -> anyhow::Result<CallToolResult> {
         let off = || context.ct.cancelled();
         let words = match tool.manner {
             Manner::Begin => self.begin(&call).await?,
@@ -152,7 +155,7 @@ impl Server {
             }
         };
         let in_json = [&words[..1], &["--json".into()], &words[1..]].concat();
-        let failed = |error: io::Error| format!("`quorum {}`: {error}", tool.declaration.name);
+        let failed = |error: io::Error| anyhow!("`quorum {}`: {error}", tool.declaration.name);
         if !tool.has_document {
             let said = self.program.done(&words, off()).await.map_err(failed)?;
             return Ok(result(&said, None, &said.out));
@@ -175,17 +178,17 @@ impl Server {
     }
 
     /// Begins a session. The words of the command that tells of its run.
-    async fn begin(&self, call: &Call) -> Result<Vec<OsString>, String> {
+    async fn begin(&self, call: &Call) -> anyhow::Result<Vec<OsString>> {
         let mut words = call.words.clone();
         let run = match words[0].to_str() {
             Some("run") => self.new_run(call.run.as_deref(), &mut words),
             _ => self.known_run(call.run.as_deref()),
         };
-        let run = run.map_err(|failure| failure.message())?;
+        let run = run.map_err(|failure| anyhow!(failure.message()))?;
         let lock = run.state_folder().lock_path();
         let length = || std::fs::metadata(run.journal()).map_or(0, |journal| journal.len());
         let before = length();
-        let failed = |error: io::Error| format!("the session cannot be started: {error}");
+        let failed = |error: io::Error| anyhow!("the session cannot be started: {error}");
         let mut session = self.program.detached(&words).map_err(failed)?;
         let process = session.process();
         loop {
@@ -196,7 +199,7 @@ impl Server {
                 || matches!(Lock::holder(&lock), Ok(Some(Some(holder))) if Some(holder.pid) == process);
             match ended {
                 Some(printed) if printed.exit != 0 && (!has_grown || NOT_BEGUN.contains(&printed.exit)) => {
-                    return Err(text_of(&printed, &printed.out));
+                    bail!(text_of(&printed, &printed.out));
                 }
                 None if !(has_grown && holds()) => tokio::time::sleep(LOOK).await,
                 Some(_) | None => return Ok(["status".into(), "--".into(), run.id().as_str().into()].into()),
@@ -233,18 +236,18 @@ impl Server {
         run: Option<&str>,
         time: &str,
         context: &RequestContext<RoleServer>,
-    ) -> Result<(), String> {
-        let time: Millis = time.parse().map_err(|error| format!("`wait`: {error}"))?;
+    ) -> anyhow::Result<()> {
+        let time: Millis = time.parse().map_err(|error| anyhow!("`wait`: {error}"))?;
         let mut words: Vec<OsString> = ["events", "--follow"].map(OsString::from).into();
         words.extend(run.map(|run| format!("--run={run}").into()));
-        let mut child = self.program.lines_of(&words).map_err(|error| error.to_string())?;
+        let mut child = self.program.lines_of(&words)?;
         let told = async {
             let Some(out) = child.stdout.take() else { return };
             let mut lines = BufReader::new(out).lines();
             let mut count = 0.0;
             while let Ok(Some(line)) = lines.next_line().await {
                 count += 1.0;
-                self.tell(line, count, context).await;
+                self.report_progress(line, count, context).await;
             }
         };
         tokio::select! {
@@ -256,7 +259,7 @@ impl Server {
     }
 
     /// Tells the client what happened, where it asked for that.
-    async fn tell(&self, line: String, count: f64, context: &RequestContext<RoleServer>) {
+    async fn report_progress(&self, line: String, count: f64, context: &RequestContext<RoleServer>) {
         let Some(token) = context.meta.get_progress_token() else { return };
         let progress = ProgressNotificationParam::new(token, count).with_message(line);
         // A client that is gone is noticed where its next request is read.

@@ -6,6 +6,7 @@
 use std::ffi::OsString;
 use std::path::{Component, Path};
 
+use anyhow::bail;
 use clap::{ArgAction, Command};
 use rmcp::model::{JsonObject, Tool as Declaration, ToolAnnotations};
 use serde_json::{Map, Value, json};
@@ -236,12 +237,12 @@ impl Tool {
     ///
     /// # Errors
     /// What is wrong with the arguments of the call, for the client to read.
-    pub fn call(&self, given: &JsonObject, folder: &Path) -> Result<Call, String> {
+    pub fn call(&self, given: &JsonObject, folder: &Path) -> anyhow::Result<Call> {
         let names = self.arguments.iter().map(|argument| argument.name).chain(self.waits.then_some(WAIT));
         let names: Vec<&str> = names.collect();
         if let Some(unknown) = given.keys().find(|key| !names.contains(&key.as_str())) {
             let help = suggestion(unknown, names.iter().copied(), "arguments are");
-            return Err(format!("'{unknown}' is no argument of `{}`; {help}", self.declaration.name));
+            bail!("'{unknown}' is no argument of `{}`; {help}", self.declaration.name);
         }
         let mut words: Vec<OsString> = vec![self.command.into()];
         let mut positional: Vec<OsString> = Vec::new();
@@ -249,7 +250,7 @@ impl Tool {
             for text in texts(argument.name, given.get(argument.name))? {
                 if argument.is_path && !lies_below(&text, folder) {
                     let (name, folder) = (argument.name, folder.display());
-                    return Err(format!("`{name}`: {text} is not below {folder}, where this server works"));
+                    bail!("`{name}`: {text} is not below {folder}, where this server works");
                 }
                 match &argument.flag {
                     Some(flag) => words.push(format!("--{flag}={text}").into()),
@@ -280,7 +281,7 @@ fn document(command: &str) -> Option<DocumentKind> {
 }
 
 /// The texts of an argument: one, or several in a list.
-fn texts(name: &str, given: Option<&Value>) -> Result<Vec<String>, String> {
+fn texts(name: &str, given: Option<&Value>) -> anyhow::Result<Vec<String>> {
     let texts = match given {
         None | Some(Value::Null) => Vec::new(),
         Some(Value::Array(values)) => values.clone(),
@@ -290,12 +291,12 @@ fn texts(name: &str, given: Option<&Value>) -> Result<Vec<String>, String> {
         let text = match value {
             Value::String(text) => text,
             Value::Number(number) => number.to_string(),
-            other => return Err(format!("`{name}` takes text, not {other}")),
+            other => bail!("`{name}` takes text, not {other}"),
         };
         match text.len() {
-            0 => Err(format!("`{name}` is empty")),
-            length if length > LONGEST => Err(format!("`{name}` has {length} bytes; it may have {LONGEST}")),
-            _ if text.contains('\0') => Err(format!("`{name}` has a NUL in it")),
+            0 => bail!("`{name}` is empty"),
+            length if length > LONGEST => bail!("`{name}` has {length} bytes; it may have {LONGEST}"),
+            _ if text.contains('\0') => bail!("`{name}` has a NUL in it"),
             _ => Ok(text),
         }
     };
