@@ -16,7 +16,7 @@ const MOST_PRINTED: u64 = 4 * 1024 * 1024;
 /// How long a command that is called off may take to end.
 const END_WITHIN: Duration = Duration::from_secs(10);
 
-/// What a command printed, and how it ended.
+/// The output of a command, and how it ended.
 pub struct Printed {
     /// The exit code; 1 where a signal ended it.
     pub exit: i32,
@@ -25,12 +25,12 @@ pub struct Printed {
 }
 
 /// This program, as the server calls it.
-pub struct Program {
+pub struct OwnProgram {
     /// The state folder, where a flag names one.
     pub state_dir: Option<PathBuf>,
 }
 
-impl Program {
+impl OwnProgram {
     /// A command that never asks and reads nothing. How results look is the server's to say.
     fn command(&self, words: &[OsString]) -> io::Result<Command> {
         let mut command = Command::new(std::env::current_exe()?);
@@ -84,11 +84,11 @@ impl Program {
     ///
     /// # Errors
     /// When it cannot be started.
-    pub fn detached(&self, words: &[OsString]) -> io::Result<Detached> {
+    pub fn detached(&self, words: &[OsString]) -> io::Result<SessionCommand> {
         let printed = [tempfile::tempfile()?, tempfile::tempfile()?];
         let mut command = self.command(words)?;
         let child = command.stdout(printed[0].try_clone()?).stderr(printed[1].try_clone()?).spawn()?;
-        Ok(Detached { child, printed })
+        Ok(SessionCommand { child, printed })
     }
 }
 
@@ -122,18 +122,18 @@ fn told(bytes: Vec<u8>) -> io::Result<String> {
 }
 
 /// A command that outlives this process, and the files that it prints to.
-pub struct Detached {
+pub struct SessionCommand {
     child: Child,
     printed: [File; 2],
 }
 
-impl Detached {
+impl SessionCommand {
     /// The id of its process, as long as it runs.
     pub fn process(&self) -> Option<u32> {
         self.child.id()
     }
 
-    /// What it printed, where it has ended.
+    /// The output of the command, where that has ended.
     ///
     /// # Errors
     /// When that cannot be told.

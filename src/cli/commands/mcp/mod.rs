@@ -42,8 +42,8 @@ use crate::{
 };
 use rules::domain::{Millis, RunId};
 
-use call::{Printed, Program};
-use tools::{Call, Manner, Tool};
+use call::{OwnProgram, Printed};
+use tools::{Call, Manner, McpTool};
 
 /// The exit codes of a session that was refused: usage, environment.
 const NOT_BEGUN: [i32; 2] = [2, 9];
@@ -51,7 +51,7 @@ const NOT_BEGUN: [i32; 2] = [2, 9];
 const LOOK: Duration = Duration::from_millis(20);
 /// The longest that a call waits for a run.
 const LONGEST_WAIT: Duration = Duration::from_secs(600);
-/// The most bytes of a text for people.
+/// The most characters of a text for people.
 const MOST_TEXT: usize = 20_000;
 
 /// Serve tools for agents (MCP) on standard input and output
@@ -68,11 +68,11 @@ pub fn mcp(arguments: &Mcp, root: &Command, screen: &Screen) -> Result<u8, Failu
     if !arguments.task {
         refuse_loosening()?;
     }
-    let server = Server {
+    let server = McpServer {
         tools: tools::tools(root, arguments.task),
         of_turn: arguments.task,
         folder: current_dir()?,
-        program: Program { state_dir: screen.output().state_dir.clone() },
+        program: OwnProgram { state_dir: screen.output().state_dir.clone() },
         output: screen.output().clone(),
     };
     let served = block_on(async {
@@ -89,16 +89,16 @@ pub fn mcp(arguments: &Mcp, root: &Command, screen: &Screen) -> Result<u8, Failu
 }
 
 /// The server of one client.
-struct Server {
-    tools: Vec<Tool>,
+struct McpServer {
+    tools: Vec<McpTool>,
     of_turn: bool,
     /// The folder that it works in.
     folder: PathBuf,
-    program: Program,
+    program: OwnProgram,
     output: OutputArgs,
 }
 
-impl ServerHandler for Server {
+impl ServerHandler for McpServer {
     fn get_info(&self) -> ServerConfig {
         let says = if self.of_turn { include_str!("turn.md") } else { include_str!("client.md") };
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
@@ -136,11 +136,11 @@ impl ServerHandler for Server {
     }
 }
 
-impl Server {
+impl McpServer {
     /// Does what a call asks for. An error is for the client to read.
     async fn carry_out(
         &self,
-        tool: &Tool,
+        tool: &McpTool,
         call: Call,
         context: &RequestContext<RoleServer>,
     ) -> anyhow::Result<CallToolResult> {
@@ -283,10 +283,9 @@ fn text_of(printed: &Printed, page: &str) -> String {
         0 => String::new(),
         code => format!("exit code {code}\n"),
     };
-    let mut text = [exit.as_str(), &printed.error, page].concat();
-    if text.len() > MOST_TEXT {
-        text.truncate(text.floor_char_boundary(MOST_TEXT));
-        text.push_str("\n… (cut)");
+    let text = [exit.as_str(), &printed.error, page].concat();
+    match text.char_indices().nth(MOST_TEXT) {
+        Some((end, _)) => format!("{}\n… (cut)", &text[..end]),
+        None => text,
     }
-    text
 }

@@ -17,29 +17,29 @@ use rules::mission::suggestion;
 /// The longest text of an argument, in bytes. A word of a command line has a limit of the system a little above it.
 const LONGEST: usize = 100_000;
 
-/// How a tool is done.
+/// The way in which a tool is done.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Manner {
-    /// It looks and changes nothing: its page for people is its text.
+    /// The command looks and changes nothing: its page for people is its text.
     Look,
-    /// It does something, once.
+    /// The command does something, and is not done twice.
     Act,
-    /// It begins a session that outlives the server.
+    /// The command begins a session that outlives the server.
     Begin,
 }
 
 /// A tool as it is listed.
-struct Listed {
+struct ToolRow {
     name: &'static str,
     /// The command. What agents say is taken without `agent` before it, too.
     command: &'static str,
     manner: Manner,
     /// The names of its arguments: as clients say them, and as the command line knows them.
-    arguments: Arguments,
+    arguments: ArgumentNames,
     says: &'static str,
 }
 
-/// An argument of the server alone, see [`Tool::wait`].
+/// An argument of the server alone, see [`McpTool::wait`].
 const WAIT: &str = "wait";
 
 /// The arguments of the command line that name files.
@@ -48,14 +48,14 @@ const PATHS: [&str; 3] = ["mission", "missions", "subjects"];
 /// The run, where the command line has it as a flag.
 const RUN: (&str, &str) = ("run", "named");
 
-type Arguments = &'static [(&'static str, &'static str)];
+type ArgumentNames = &'static [(&'static str, &'static str)];
 
-const fn listed(name: &'static str, manner: Manner, arguments: Arguments, says: &'static str) -> Listed {
-    Listed { name, command: name, manner, arguments, says }
+const fn listed(name: &'static str, manner: Manner, arguments: ArgumentNames, says: &'static str) -> ToolRow {
+    ToolRow { name, command: name, manner, arguments, says }
 }
 
 /// The tools of a client that has missions run.
-const OF_CLIENTS: [Listed; 14] = [
+const OF_CLIENTS: [ToolRow; 14] = [
     listed(
         "validate",
         Manner::Look,
@@ -133,7 +133,7 @@ const ANSWER_LATER: &str =
     "Ask something about the task, then end the turn: the answer comes in the next one.";
 
 /// The tools of an agent within its turn.
-const OF_TURNS: [Listed; 5] = [
+const OF_TURNS: [ToolRow; 5] = [
     listed("ask", Manner::Act, &[("text", "text")], ANSWER_LATER),
     listed(
         "delegate",
@@ -143,7 +143,7 @@ const OF_TURNS: [Listed; 5] = [
     ),
     listed("progress", Manner::Act, &[("text", "text")], "Say how far the work is."),
     listed("result", Manner::Act, &[("text", "text")], "Write the result of the turn: what was done."),
-    Listed {
+    ToolRow {
         command: "result",
         ..listed(
             "nothing-to-do",
@@ -155,10 +155,10 @@ const OF_TURNS: [Listed; 5] = [
 ];
 
 /// A tool: what clients are told of it, and what becomes of a call.
-pub struct Tool {
-    /// Its manner.
+pub struct McpTool {
+    /// The way in which it is done.
     pub manner: Manner,
-    /// What clients are told.
+    /// The name, the texts and the schemas that clients see.
     pub declaration: Declaration,
     /// Whether it can print a document.
     pub has_document: bool,
@@ -179,25 +179,25 @@ struct Argument {
     is_required: bool,
 }
 
-/// What a client asks for with one call.
+/// The command that a client asks for with one call.
 pub struct Call {
     /// The words of the command, without the program.
     pub words: Vec<OsString>,
-    /// How long to wait for the run, where the call says so.
+    /// The time to wait for the run, where the call says one.
     pub wait: Option<String>,
     /// The run that is named, or is to be named so.
     pub run: Option<String>,
 }
 
 /// The tools of a server: those of a turn, or those of a client outside.
-pub fn tools(root: &Command, of_turn: bool) -> Vec<Tool> {
-    let listed: &[Listed] = if of_turn { &OF_TURNS } else { &OF_CLIENTS };
-    listed.iter().filter_map(|listed| Tool::of(listed, root)).collect()
+pub fn tools(root: &Command, of_turn: bool) -> Vec<McpTool> {
+    let listed: &[ToolRow] = if of_turn { &OF_TURNS } else { &OF_CLIENTS };
+    listed.iter().filter_map(|listed| McpTool::of(listed, root)).collect()
 }
 
-impl Tool {
+impl McpTool {
     /// A listed tool, with what the command line says of its arguments; `None` where the command line does not know it.
-    fn of(listed: &Listed, root: &Command) -> Option<Self> {
+    fn of(listed: &ToolRow, root: &Command) -> Option<Self> {
         let command = root.find_subcommand(listed.command)?;
         let find = |id: &str| command.get_arguments().find(|argument| argument.get_id() == id);
         let known = |(name, id): &(&'static str, &str)| {
