@@ -102,7 +102,7 @@ async fn end(child: &mut Child) {
     let _ = tokio::time::timeout(END_WITHIN, child.wait()).await;
 }
 
-/// What a stream says, to its end.
+/// Reads what a stream says, to its end.
 async fn text(stream: Option<impl AsyncRead + Unpin>) -> io::Result<String> {
     let mut bytes = Vec::new();
     if let Some(stream) = stream {
