@@ -62,8 +62,8 @@ pub fn formats(command: &str, is_plan: bool) -> &'static [Format] {
         _ if is_plan => &[Format::Human, Format::Json, Format::Dot, Format::Mermaid],
         "plan" => formats(command, true),
         "events" => &[Format::Human, Format::Json, Format::Jsonl],
-        // A patch is no document, and a worker prints none.
-        "help" | "man" | "diff" | "worker" => &[Format::Human],
+        // A patch is no document, and servers print none.
+        "help" | "man" | "diff" | "worker" | "mcp" => &[Format::Human],
         _ => &[Format::Human, Format::Json],
     }
 }

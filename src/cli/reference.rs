@@ -18,7 +18,7 @@ const BEGINNING: &str = include_str!("reference.md");
 const USUAL: &str = "0";
 
 /// The exit codes of commands; every one has 2 for what is wrong with its arguments. What the page says nothing of is [`USUAL`].
-pub const EXITS: [(&str, &str); 48] = [
+pub const EXITS: [(&str, &str); 49] = [
     ("quorum run", "the outcome of the run; see [exit-codes.md](exit-codes.md)"),
     ("quorum resume", "the outcome of the run; 9 where accepted work is gone or the mission was changed"),
     ("quorum plan", "0, 2"),
@@ -62,6 +62,10 @@ pub const EXITS: [(&str, &str); 48] = [
     ("quorum dlq resolve", USUAL),
     ("quorum dlq abandon", USUAL),
     ("quorum init", USUAL),
+    (
+        "quorum mcp",
+        "0 at the end of the input, 2 a variable loosens, or the client does not speak the protocol",
+    ),
     ("quorum config show", USUAL),
     ("quorum schema", USUAL),
     ("quorum explain", USUAL),

@@ -294,6 +294,10 @@ fn false_green_70_what_an_agent_began_takes_a_persons_word_at_a_terminal_only() 
     client.call("status", json!({"run": "r2", "wait": "50s"})).unwrap();
     workspace.quorum(&["approve", "r2.0.1"]).exits(0);
     workspace.quorum(&["cancel", "r2", "--yes"]).exits(0);
+    // Who begins it so by hand has said that it is an agent.
+    workspace.quorum(&["run", "--over-mcp", "--run-id", "r3"]).exits(8);
+    workspace.quorum(&["approve", "r3.0.1"]).exits(9);
+    workspace.quorum(&["cancel", "r3", "--yes"]).exits(0);
 }
 
 #[test]
@@ -382,6 +386,41 @@ fn an_agent_within_its_turn_says_the_same_by_tools_as_by_commands() {
     assert!(workspace.read("replies").contains("there is no tool 'approve'"));
     let told = workspace.quorum(&["show", "work", "--json", "--full"]).exits(0).stdout;
     assert!(told.contains("My half is done."), "{told}");
+}
+
+#[test]
+fn a_program_that_takes_servers_is_handed_the_tools_of_its_turn() {
+    let request = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call",
+        "params": {"name": "nothing-to-do", "arguments": {"reason": "it is there already"}}});
+    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "worker", "version": "1"}}});
+    // A stand-in of Claude Code, which hands the server what its arguments say and nothing of its own.
+    let script = r#"cat > /dev/null; echo "$*" >> args
+        named() { echo "$*" | sed "s/.*\"$name\":\"\([^\"]*\)\".*/\1/"; }
+        name=command; server=$(named "$*"); name=QUORUM_TASK_DIR; dir=$(named "$*"); name=QUORUM_RESULT_FILE; result=$(named "$*")
+        (cat requests; until [ $(grep -c '"id":' replies) = 2 ]; do sleep 0.05; done) |
+            env -i QUORUM_TASK_DIR="$dir" QUORUM_RESULT_FILE="$result" "$server" mcp --task > replies
+        echo '{"type":"result","subtype":"success","is_error":false,"result":"done"}'"#;
+    let keys = |more: Value| {
+        let mut keys = json!({"adapter": "claude", "run": ["/bin/sh", "-c", script, "claude"]});
+        keys.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        keys
+    };
+    let mission = |more: Value| {
+        let mission = Mission::new().agent_with("worker", keys(more)).task("work", |task| task.unreviewed());
+        let workspace = mission.workspace();
+        workspace.write("requests", format!("{hello}\n{request}\n"));
+        workspace
+    };
+    let workspace = mission(json!({"agentTools": "mcp"}));
+    workspace.quorum(&["run"]);
+    let told = workspace.quorum(&["show", "work", "--json", "--full"]).exits(0).stdout;
+    assert!(told.contains("it is there already"), "{told}");
+    let workspace = mission(json!({"agentTools": "mcp", "adapter": "gemini"}));
+    let refused = workspace.quorum(&["validate"]).exits(2);
+    assert!(refused.stderr.contains("its program cannot be handed a server"), "{}", refused.stderr);
+    let refused = mission(json!({"agentTools": "mcp", "queue": "far"})).quorum(&["validate"]).exits(2);
+    assert!(refused.stderr.contains("`agentTools` does not apply"), "{}", refused.stderr);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use globset::{GlobSet, GlobSetBuilder};
 use serde::Deserialize;
+use serde_json::Value;
 
 use rules::mission::paths::readings;
 
@@ -26,6 +27,9 @@ pub struct Options {
     pub model: Option<String>,
     /// The wish that a person has allowed, once.
     pub allowed: Option<String>,
+    /// The servers that the agent is handed, as the protocol has them.
+    #[serde(default)]
+    pub servers: Vec<Value>,
 }
 
 /// The policies for permission requests, by the kind of tool call.

@@ -292,12 +292,12 @@ impl Turn {
             Server { can_load: true, .. } => "session/load",
             _ => return self.lose_session(&id, "the server cannot go on in a session"),
         };
-        let params = json!({"sessionId": id, "cwd": self.folder.path(), "mcpServers": []});
+        let params = json!({"sessionId": id, "cwd": self.folder.path(), "mcpServers": self.options.servers});
         self.request(method, params, TurnPhase::GoOn(id));
     }
 
     fn new_session(&mut self) {
-        let params = json!({"cwd": self.folder.path(), "mcpServers": []});
+        let params = json!({"cwd": self.folder.path(), "mcpServers": self.options.servers});
         self.request("session/new", params, TurnPhase::New);
     }
 

@@ -9,10 +9,11 @@ use crate::agents::acp;
 use crate::agents::command_line::{ChildEnv, Program};
 use rules::domain::Money;
 use rules::mission::model::{
-    Adapter, Agent, PermissionRule, PermissionSet, Permissions, Preset, PromptRoute,
+    Adapter, Agent, AgentTools, PermissionRule, PermissionSet, Permissions, Preset, PromptRoute,
 };
 
 use super::invocation::{Invocation, ProgramStart, TurnSession, Use};
+use super::tool_server::ToolServer;
 
 /// An agent that is a program.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,6 +31,8 @@ pub struct ByPreset {
     pub preset: Arc<Preset>,
     /// The path of this program, where it is the agent's client.
     client: Option<PathBuf>,
+    /// The path of this program, where the agent is handed the tools of its turn.
+    tools: Option<PathBuf>,
     model: Option<String>,
     permissions: Permissions,
     budget: Option<Money>,
@@ -46,8 +49,10 @@ impl ByPreset {
             return Ok(None);
         };
         let is_acp = agent.adapter == Adapter::Acp;
+        let has_tools = agent.agent_tools == AgentTools::Mcp;
         Ok(Some(Self {
             preset,
+            tools: has_tools.then(std::env::current_exe).transpose()?,
             client: is_acp.then(supervisor::this_program).transpose()?,
             model: agent.model.clone(),
             permissions: agent.permissions.clone(),
@@ -61,7 +66,7 @@ impl ByPreset {
     }
 
     /// The options for the agent's client; `None` where it has none.
-    fn acp_options(&self, start: &ProgramStart<'_>) -> Option<Value> {
+    fn acp_options(&self, start: &ProgramStart<'_>, tools: Option<&ToolServer>) -> Option<Value> {
         self.client.as_ref()?;
         let permissions = match start.purpose {
             Use::Question => PermissionSet::Read,
@@ -87,6 +92,7 @@ impl ByPreset {
             },
             "model": self.model,
             "allowed": start.allowed,
+            "servers": tools.map(ToolServer::acp).into_iter().collect::<Vec<_>>(),
         }))
     }
 }
@@ -112,14 +118,22 @@ impl CommandAgent {
         let client =
             by.client.iter().flat_map(|client| [client.to_string_lossy().into_owned(), acp::WORD.to_owned()]);
         let program: Vec<String> = client.chain(words).collect();
+        let tools = match (&by.tools, start.purpose) {
+            (Some(program), Use::Work(_)) => Some(ToolServer::new(program, &told)),
+            _ => None,
+        };
         let invocation = Invocation {
+            tools: tools.as_ref(),
             preset: &by.preset,
             program: &program,
             model: by.model.as_deref(),
             budget: by.budget.filter(|budget| *budget != Money::ZERO),
             start,
         };
-        told.extend(by.acp_options(start).map(|options| (acp::VARIABLE.to_owned(), options.to_string())));
+        told.extend(
+            by.acp_options(start, tools.as_ref())
+                .map(|options| (acp::VARIABLE.to_owned(), options.to_string())),
+        );
         for (name, value) in invocation.variables() {
             // What the agent itself is given weighs more than what its preset says.
             if told.iter().chain(&self.env.variables).all(|(known, _)| *known != name) {

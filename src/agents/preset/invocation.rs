@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::tool_server::ToolServer;
 use crate::agents::command_line::Placeholders;
 use rules::domain::Money;
 use rules::mission::model::{Grant, PermissionSet, Preset, PromptRoute};
@@ -49,6 +50,8 @@ pub struct Invocation<'a> {
     pub model: Option<&'a str>,
     /// The most that it may cost.
     pub budget: Option<Money>,
+    /// The server of the turn's tools, where the program is handed it.
+    pub tools: Option<&'a ToolServer>,
     pub start: &'a ProgramStart<'a>,
 }
 
@@ -76,6 +79,9 @@ impl Invocation<'_> {
         }
         if self.budget.is_some() {
             add(&preset.budget);
+        }
+        if self.tools.is_some() {
+            add(&preset.mcp);
         }
         match (self.start.purpose, self.start.session) {
             (Use::Question, _) => add(&preset.throwaway),
@@ -135,8 +141,12 @@ impl Invocation<'_> {
             TurnSession::New(id) => ("{uuid}", id),
             TurnSession::Resumed(id) => ("{session}", id),
         };
+        let server = self.tools.map(ToolServer::json).unwrap_or_default();
+        let toml = self.tools.map(ToolServer::toml).unwrap_or_default();
         let values = [
             session,
+            ("{server}", server.as_str()),
+            ("{serverToml}", toml.as_str()),
             ("{model}", self.model.unwrap_or_default()),
             ("{schema}", schema),
             ("{schemaFile}", schema_file),
@@ -149,6 +159,8 @@ impl Invocation<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
     use rules::mission::preset_of;
 
@@ -164,7 +176,7 @@ mod tests {
     const RESUMED: ProgramStart<'_> = ProgramStart { session: TurnSession::Resumed("S"), ..START };
 
     fn invocation<'a>(preset: &'a Preset, program: &'a [String]) -> Invocation<'a> {
-        Invocation { preset, program, model: None, budget: None, start: &START }
+        Invocation { preset, program, model: None, budget: None, tools: None, start: &START }
     }
 
     fn line(invocation: &Invocation<'_>) -> String {
@@ -218,6 +230,28 @@ mod tests {
         for word in ["--no-session-persistence", "--strict-mcp-config"] {
             assert!(argv.contains(&word.to_owned()), "{argv:?}");
         }
+    }
+
+    #[test]
+    fn a_program_is_handed_the_tools_of_its_turn_as_it_takes_a_server() {
+        let told =
+            [("QUORUM_TASK_DIR", "/a \"b\""), ("QUORUM_RESULT_FILE", "/r"), ("QUORUM_TURN_KEY", "secret")];
+        let told = told.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let server = ToolServer::new(Path::new("/bin/quorum"), &told);
+        let (claude, program) = (preset_of("claude"), ["/bin/claude".to_owned()]);
+        let with_tools = Invocation { tools: Some(&server), ..invocation(&claude, &program) };
+        let argv = with_tools.argv();
+        let behind = |word: &str| argv[argv.iter().position(|known| known == word).unwrap() + 1].as_str();
+        let config: serde_json::Value = serde_json::from_str(behind("--mcp-config")).unwrap();
+        let env = serde_json::json!({"QUORUM_TASK_DIR": "/a \"b\"", "QUORUM_RESULT_FILE": "/r"});
+        let wanted = serde_json::json!({"command": "/bin/quorum", "args": ["mcp", "--task"], "env": env});
+        assert_eq!(config["mcpServers"]["quorum"], wanted);
+        assert_eq!(behind("--allowedTools"), "mcp__quorum");
+        let (codex, program) = (preset_of("codex"), ["/bin/codex".to_owned()]);
+        let argv = Invocation { tools: Some(&server), ..invocation(&codex, &program) }.argv();
+        let told = r#"mcp_servers.quorum={command = "/bin/quorum", args = ["mcp", "--task"], env = {QUORUM_TASK_DIR = "/a \"b\"", QUORUM_RESULT_FILE = "/r"}}"#;
+        assert!(argv.contains(&told.to_owned()), "{argv:?}");
+        assert!(!line(&invocation(&codex, &program)).contains("mcp_servers"));
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub struct Printed {
     pub error: String,
 }
 
-/// This program, as the server calls it.
+/// The program of the server itself, as it does commands.
 pub struct OwnProgram {
     /// The state folder, where a flag names one.
     pub state_dir: Option<PathBuf>,

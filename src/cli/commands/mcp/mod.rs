@@ -56,7 +56,7 @@ const MOST_TEXT: usize = 20_000;
 
 /// Serve tools for agents (MCP) on standard input and output
 #[derive(Debug, Args)]
-#[command(after_help = "Example: claude mcp add quorum -- quorum mcp")]
+#[command(after_help = "Example: quorum mcp --task")]
 pub struct Mcp {
     /// The tools of an agent within its turn: ask, delegate, progress, result, nothing-to-do
     #[arg(long)]

@@ -80,6 +80,8 @@ keys! {
         "passEnv" pass_env: Vec<String> as VariableName;
         /// Whether a fix goes on in the same session [=; fresh with a `queue`].
         "session" session: Option<SessionUse>, or("keep");
+        /// How it asks, delegates and hands in within a turn [=].
+        "agentTools" agent_tools: AgentTools, or("cli");
         /// What it may do: read, edit, full, or rules [edit]; and how long a person is waited for who must allow a tool call.
         "permissions" permissions: Permissions as WordOrMap;
         /// The queue of workers on other machines: each of its turns, and each question to it, goes to one of them, which has its program, its variables and
@@ -106,6 +108,18 @@ words! {
         Keep = "keep",
         /// Each turn begins a new one.
         Fresh = "fresh",
+    }
+}
+
+words! {
+    /// The way in which an agent speaks to its run within a turn.
+    #[derive(Default)]
+    pub enum AgentTools: "the tools of an agent" {
+        /// By commands: `quorum agent`.
+        #[default]
+        Cli = "cli",
+        /// By tools that its program is handed: those of `quorum mcp --task`.
+        Mcp = "mcp",
     }
 }
 

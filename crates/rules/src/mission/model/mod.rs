@@ -118,7 +118,7 @@ mod words;
 mod workers;
 mod worktree;
 
-pub use agent::{Adapter, AdapterKind, AdapterName, Agent, Input, SessionUse, http_adapters};
+pub use agent::{Adapter, AdapterKind, AdapterName, Agent, AgentTools, Input, SessionUse, http_adapters};
 pub use approval::{ApprovalGate, Approver};
 pub use budget::{Budget, Price};
 pub use channel::{Channel, ChannelType};

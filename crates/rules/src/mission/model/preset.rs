@@ -39,6 +39,9 @@ keys! {
         "schema" schema: Vec<Box<str>>;
         /// Arguments that bound what a turn may cost in USD, `{budget}`.
         "budget" budget: Vec<Box<str>>;
+        /// Arguments that hand it the tools of its turn (`agentTools: mcp`): `{server}` is the JSON of their server, `{serverToml}` the
+        /// same as TOML.
+        "mcp" mcp: Vec<Box<str>>;
         /// What it is given by `permissions: read`, and where it judges.
         "read" read: Grant;
         /// What it is given by `permissions: edit`.

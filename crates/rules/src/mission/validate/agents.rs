@@ -10,7 +10,7 @@ use crate::mission::{
         scalar::{Referent, Scalar, unknown_word},
         violation::{Path, Violation, ViolationPlace, Violations},
     },
-    model::{Adapter, AdapterKind, AdapterName, Agent, CommandLine, SessionUse},
+    model::{Adapter, AdapterKind, AdapterName, Agent, AgentTools, CommandLine, SessionUse},
 };
 
 pub fn validate(agents: &Named<Agent>, names: &Names<'_>, problems: &mut Violations) {
@@ -100,10 +100,13 @@ fn without_preset(name: &str, agent: &Agent, problems: &mut Violations) {
     let is_program = agent.adapter.kind() == AdapterKind::AgentCli;
     let is_started = is_program || agent.adapter == Adapter::Command;
     let rules = agent.permissions.has_rules() && agent.adapter != Adapter::Acp;
+    let has_words = agent.preset.as_ref().is_some_and(|preset| !preset.mcp.is_empty());
+    let takes_server = agent.adapter == Adapter::Acp || has_words;
     let found = [
         ("session", agent.session == Some(SessionUse::Fresh) && !is_program),
         ("permissions", agent.permissions.set.is_some() && !is_program),
         ("permissions", rules),
+        ("agentTools", agent.agent_tools == AgentTools::Mcp && (!takes_server || agent.queue.is_some())),
         ("passEnv", !agent.pass_env.is_empty() && !is_started),
     ];
     for (key, _) in found.into_iter().filter(|(_, is_found)| *is_found) {
@@ -112,6 +115,14 @@ fn without_preset(name: &str, agent: &Agent, problems: &mut Violations) {
             "permissions" if rules => (
                 "rules by kind of tool hold over ACP only",
                 "write `permissions: read`, `edit` or `full`, or `adapter: acp`",
+            ),
+            "agentTools" if agent.queue.is_some() => (
+                "it works on other machines, where this program may lie elsewhere",
+                "write `agentTools: cli`",
+            ),
+            "agentTools" => (
+                "its program cannot be handed a server",
+                "write `agentTools: cli`, or `adapter: claude`, `codex` or `acp`",
             ),
             "passEnv" => ("its adapter starts no program", "remove it"),
             _ => ("its adapter is no preset", "remove it, or write for example `adapter: claude`"),
