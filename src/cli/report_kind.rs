@@ -1,18 +1,22 @@
 //! The kinds of reports: their names, where one goes, and what each is made of.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use anyhow::anyhow;
 use clap::ValueEnum;
+use serde_json::Value;
 
 use crate::report::{
     documents::RunDocument,
+    folds::alerts::alerts,
     formats::{
+        code_quality::code_quality,
         html::{PageInput, histories, html},
         junit::junit,
         markdown::markdown,
+        sarif::sarif,
     },
 };
 use crate::{
@@ -60,6 +64,8 @@ worded! {
         Markdown = "markdown",
         Html = "html",
         Json = "json",
+        Sarif = "sarif",
+        CodeQuality = "codequality",
     }
 }
 
@@ -80,8 +86,22 @@ impl ReportKind {
             Self::Junit => Ok(junit(run).map_err(io::Error::other)?.into_bytes()),
             Self::Markdown => markdown(run, usize::MAX).map(String::into_bytes).map_err(io::Error::other),
             Self::Json => run.to_bytes(),
+            Self::Sarif => document(&sarif(run, &alerts(run, &is_there(run)))),
+            Self::CodeQuality => document(&code_quality(&alerts(run, &is_there(run)))),
         }
     }
+}
+
+fn document(value: &Value) -> io::Result<Vec<u8>> {
+    let mut bytes = serde_json::to_vec(value)?;
+    bytes.push(b'\n');
+    Ok(bytes)
+}
+
+/// Whether a file of the workspace is there, which says what reads like the name of one.
+fn is_there(run: &RunDocument<'_>) -> impl Fn(&Path) -> bool {
+    let workspace = run.workspace().to_owned();
+    move |path| workspace.join(path).is_file()
 }
 
 impl ReportTarget {

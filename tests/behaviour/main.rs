@@ -110,6 +110,7 @@ mod panels;
 mod people;
 mod permissions;
 mod pid_reuse;
+mod pipelines;
 mod pipes;
 mod plan;
 mod points_scale;

@@ -91,6 +91,7 @@ topics! {
     "diagnostics": "reference/diagnostics.md",
     "events": "reference/events.md",
     "exit-codes": "reference/exit-codes.md",
+    "findings": "guides/findings.md",
     "first-mission": "guides/first-mission.md",
     "from-your-agent": "guides/from-your-agent.md",
     "glossary": "reference/glossary.md",

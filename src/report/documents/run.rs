@@ -174,6 +174,15 @@ pub struct RunDocument<'a> {
     /// The number of the last event that the document tells of.
     #[serde(skip)]
     pub(crate) seq: Option<u64>,
+    /// The mission file, where the run began with one.
+    #[serde(skip)]
+    pub(crate) mission_path: Option<&'a Path>,
+    /// The folder in which the state lies: that of the project.
+    #[serde(skip)]
+    pub(crate) base: Option<&'a Path>,
+    /// The folder in which agents work.
+    #[serde(skip)]
+    pub(crate) workspace: &'a Path,
     /// What is drawn as a graph.
     #[serde(skip)]
     pub(crate) plan: &'a Plan,
@@ -238,8 +247,16 @@ impl<'a> RunDocument<'a> {
             waits_until: state.waits_until(),
             undelivered: view.undelivered,
             seq: view.seq,
+            mission_path: view.mission_path.as_deref(),
+            base: state.options.state_base.as_deref(),
+            workspace: &state.plan.rules.workspace,
             plan: &state.plan,
         }
+    }
+
+    /// The folder in which agents work.
+    pub fn workspace(&self) -> &Path {
+        self.workspace
     }
 
     /// The document of a run that no session works on any more.

@@ -28,18 +28,18 @@ pub const OUTPUT: &str = "| ";
 pub struct FindingRow<'a> {
     /// The stage that found it.
     #[schemars(with = "Stage")]
-    stage: &'static str,
+    pub(super) stage: &'static str,
     /// One of the mission's own stages: its name.
     #[serde(skip_serializing_if = "Option::is_none")]
-    name: Option<&'a str>,
+    pub(super) name: Option<&'a str>,
     /// `null` for what quorum itself saw.
     reviewer: Option<&'a str>,
     /// The severity of the finding.
-    severity: Severity,
+    pub(super) severity: Severity,
     /// The finding in words.
-    description: &'a str,
+    pub(super) description: &'a str,
     /// The evidence of the finding.
-    evidence: Option<&'a str>,
+    pub(super) evidence: Option<&'a str>,
     /// A way to correct the problem.
     suggested_fix: Option<&'a str>,
     /// Whether the finding is a point of an earlier review that nobody has shown to be addressed.

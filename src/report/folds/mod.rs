@@ -2,6 +2,7 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `alerts` | what a pipeline is to show of a run, one alert for each thing that is wrong (20) |
 //! | `findings` | what was found, for every report alike: causes of failures, what accepted work carries (20) |
 //! | `further_stages` | the further stages for readers: who they are, what they said |
 //! | `history` | one task, attempt by attempt: what `show`, `logs` and `metrics` are made from |
@@ -9,6 +10,7 @@
 //! | `rank` | what a task amounts to in a report: one ranking for JUnit, Markdown and annotations |
 //! | `view` | the projection that documents are made from: what state does not keep |
 
+pub mod alerts;
 pub(super) mod findings;
 pub(super) mod further_stages;
 pub mod history;

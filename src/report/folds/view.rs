@@ -12,6 +12,7 @@
 mod task;
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use rules::{
     domain::{
@@ -39,6 +40,8 @@ pub struct RunView {
     pub seq: Option<u64>,
     /// The id of the run, once it has started.
     pub run_id: Option<RunId>,
+    /// The mission file, where the run began with one.
+    pub mission_path: Option<PathBuf>,
     /// The start of the run.
     pub started_at: Option<Timestamp>,
     /// The start of the current or last session.
@@ -221,6 +224,7 @@ impl RunView {
         match event {
             RunEvent::Started(started) => {
                 self.run_id = Some(started.run_id.clone());
+                self.mission_path.clone_from(&started.mission_path);
                 self.started_at = Some(at);
                 self.begin_session(at);
             }

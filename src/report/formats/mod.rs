@@ -1,15 +1,19 @@
-//! Reports for other programs and browsers: JUnit, Markdown, annotations, HTML, DOT, Mermaid.
+//! Reports for other programs and browsers: JUnit, SARIF, code quality, Markdown, annotations, HTML, DOT, Mermaid.
 //!
 //! | file | what |
 //! |---|---|
 //! | `annotations` | what GitHub shows beside a job: a few annotations, the worst first |
+//! | `code_quality` | GitLab's report of code quality: an issue for each alert |
 //! | `html` | a run as one page for a browser: self-contained, without a network |
 //! | `junit` | JUnit XML |
 //! | `markdown` | a run in Markdown, the worst first, for `$GITHUB_STEP_SUMMARY`, merge requests, mails |
 //! | `plan_graph` | the plan as a drawing: DOT for Graphviz, Mermaid for Markdown |
+//! | `sarif` | SARIF 2.1.0: a result for each alert |
 
 pub mod annotations;
+pub mod code_quality;
 pub mod html;
 pub mod junit;
 pub mod markdown;
 pub mod plan_graph;
+pub mod sarif;
