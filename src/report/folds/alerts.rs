@@ -37,7 +37,7 @@ pub type IsThere<'a> = &'a dyn Fn(&Path) -> bool;
 /// All alerts of a run, the most severe first.
 pub fn alerts(run: &RunDocument<'_>, is_there: IsThere<'_>) -> Vec<Alert> {
     let mut alerts = Vec::new();
-    let at = Places { run, is_there };
+    let at = AlertPlaces { run, is_there };
     for task in run.tasks.worst_first() {
         let severity = match task.rank {
             Rank::NotTaken | Rank::NotSelected | Rank::Superseded => continue,
@@ -78,12 +78,12 @@ pub fn alerts(run: &RunDocument<'_>, is_there: IsThere<'_>) -> Vec<Alert> {
 }
 
 /// Where alerts point to.
-struct Places<'a> {
+struct AlertPlaces<'a> {
     run: &'a RunDocument<'a>,
     is_there: IsThere<'a>,
 }
 
-impl Places<'_> {
+impl AlertPlaces<'_> {
     fn of_finding(&self, task: &TaskRow<'_>, found: &FindingRow<'_>) -> Alert {
         let rule = match found.name {
             Some(name) => format!("{}/{name}", Stage::Stages.as_str()),
