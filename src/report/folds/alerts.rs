@@ -115,7 +115,7 @@ impl AlertPlaces<'_> {
 
     /// An alert about the mission: its file is the place of what names none.
     fn mission(&self, rule: &str, severity: Severity, subject: &str, words: &str) -> Alert {
-        let file = self.run.mission_path.as_deref().map(|path| below(self.run.base, path));
+        let file = self.run.mission_path.map(|path| below(self.run.base, path));
         Alert {
             rule: rule.to_owned(),
             severity,
