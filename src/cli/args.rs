@@ -188,6 +188,9 @@ pub struct RunFlags {
     /// Cancel the unfinished runs that have a task in common with this mission
     #[arg(long, env = "QUORUM_FRESH", hide_env = true)]
     pub fresh: bool,
+    /// Where another session has the state folder, wait for it: so long, or for as long as it takes. Without it that is exit 9
+    #[arg(long, value_name = "DURATION", num_args = 0..=1)]
+    pub wait: Option<Option<Millis>>,
     /// Run only these tasks (repeatable, or with commas) and what they depend on
     #[arg(long, value_name = "TASK", env = "QUORUM_ONLY", hide_env = true, num_args = 1..)]
     pub only: Vec<String>,

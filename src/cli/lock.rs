@@ -11,9 +11,13 @@ use rules::domain::RunId;
 use super::command_error::Failure;
 use super::operator_client::OPERATOR;
 use super::project::WRITABLE;
+use super::screen::Screen;
 
 /// How long a session waits for an operator's command to be done.
 const OPERATOR_PATIENCE: Duration = Duration::from_secs(5);
+
+/// How often a lock is looked at that is waited for.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// How long the session of a host waits for the lock that another one has for the same run. The server has given that one up, so that
 /// its host has ended it, or is gone; a server of files forgets the locks of a machine only after a while. Nobody takes the lock away.
@@ -36,6 +40,35 @@ pub fn lock(folder: &StateFolder, command: &str, run: &RunId) -> Result<Lock, Fa
         }
     };
     taken.map_err(not_taken)
+}
+
+/// Takes the lock of the state folder as soon as whoever has it lets go, and says for whom it waits. Without `most` it waits for ever.
+pub fn wait_for_lock(
+    folder: &StateFolder,
+    command: &str,
+    run: &RunId,
+    most: Option<Duration>,
+    screen: &Screen,
+) -> Result<Lock, Failure> {
+    let begin = Instant::now();
+    let mut told = None;
+    loop {
+        match Lock::take(&folder.lock_path(), command, Some(run)) {
+            Err(LockError::Held { holder, .. }) if most.is_none_or(|most| begin.elapsed() < most) => {
+                let holder = holder.map(|holder| {
+                    (holder.pid, holder.run.map_or(holder.command, |run| format!("run {run}")))
+                });
+                if let Some((process, what)) = holder.filter(|holder| told.as_ref() != Some(holder)) {
+                    screen.note(&format!(
+                        "note: waits for {what} (process {process}), which has the state folder"
+                    ));
+                    told = Some((process, what));
+                }
+                std::thread::sleep(LOOK);
+            }
+            taken => return taken.map_err(not_taken),
+        }
+    }
 }
 
 /// The failure of a command because the lock cannot be had: somebody else writes, or there is no writing.

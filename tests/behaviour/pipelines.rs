@@ -11,7 +11,7 @@ fn found(evidence: &str) -> Workspace {
         "dimensions": [{"dimension": "security", "score": 4, "reasoning": "so so"}],
         "findings": [{"severity": "high", "description": "A password is committed on line 1", "evidence": evidence}],
     });
-    let workspace = Mission::new()
+    Mission::new()
         .worker("cat > /dev/null; printf '1\\n2\\n3\\n' > app.py; echo done")
         .judge("alice", &[&reply.to_string()])
         .task("work", |task| {
@@ -21,8 +21,7 @@ fn found(evidence: &str) -> Workspace {
                 "dimensions": [{"name": "security", "weight": 1}],
             }))
         })
-        .workspace();
-    workspace
+        .workspace()
 }
 
 const REPORTS: [&str; 5] = ["run", "--report", "sarif=r.sarif", "--report", "codequality=r.json"];

@@ -1,5 +1,7 @@
 //! What is in the way before any work starts: another writer, an unfinished run, a taken id, a missing program.
 
+use std::fs::File;
+use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::process::Signal;
@@ -191,4 +193,25 @@ fn commands_say_what_is_not_there() {
     workspace.quorum(&["status", "other"]).exits(2).says(&["other", "only"]);
     workspace.quorum(&["resume", "other"]).exits(2).says(&["other", "only"]);
     workspace.quorum(&["gate"]).exits(2).says(&["no gates"]);
+}
+
+#[test]
+fn a_second_run_waits_for_the_first_and_says_for_whom() {
+    let workspace = Workspace::with(WAITS);
+    let second = WAITS.replace("echo > started; while [ ! -e go ]; do sleep 0.02; done", "echo done");
+    workspace.write("second.yaml", second.replace("first", "third").replace("second", "fourth"));
+    let first = start_waiting(&workspace);
+    workspace.quorum(&["run", "second.yaml", "--run-id", "r2"]).exits(9);
+    let refused = workspace.quorum(&["run", "second.yaml", "--run-id", "r2", "--wait", "300ms"]).exits(9);
+    assert!(refused.stderr.contains("note: waits for run older (process "), "{}", refused.stderr);
+    assert!(!workspace.exists(".polpo/runs/r2"));
+    let mut command = workspace.command(&["run", "second.yaml", "--run-id", "r2", "--wait"]);
+    command.stderr(File::create(workspace.path("waits")).unwrap()).stdout(Stdio::null());
+    let mut waits = command.spawn().unwrap();
+    wait_for_file(&workspace.path("waits"));
+    workspace.write("go", "");
+    first.finish().exits(0);
+    assert!(waits.wait().unwrap().success());
+    assert_eq!(workspace.status()["runId"], "r2");
+    assert!(workspace.read("waits").starts_with("note: waits for run older (process "));
 }

@@ -12,7 +12,7 @@ use crate::{
         command_error::Failure,
         launch::{Launch, new_run_id},
         load::absolute,
-        lock::lock,
+        lock::{lock, wait_for_lock},
         project::{own_state_folder, unusable},
         reports::Reports,
         screen::{LiveView, Screen},
@@ -22,6 +22,7 @@ use crate::{
     runtime::{below, check_repository, state_base},
 };
 use rules::{
+    domain::Millis,
     engine::State,
     mission::model::{CommandLine, is_branch_name},
     plan::{AgentPlan, RunOptions},
@@ -52,7 +53,10 @@ pub fn run(arguments: Run, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
     folder.create().map_err(unusable)?;
     options.state_base = state_base(&folder);
     options.mission_folder = below(options.state_base.as_deref(), options.mission_folder);
-    let _lock = lock(&folder, "quorum run", &id)?;
+    let _lock = match arguments.flags.wait {
+        None => lock(&folder, "quorum run", &id),
+        Some(most) => wait_for_lock(&folder, "quorum run", &id, most.map(Millis::as_duration), screen),
+    }?;
     resolve_conflicts(&folder, &state.plan, &arguments.flags, screen)?;
     make_workspace(&state.plan.rules.workspace)?;
 
