@@ -277,9 +277,14 @@ fn false_green_70_what_an_agent_began_takes_a_persons_word_at_a_terminal_only() 
         &["resume", "r1", "--eval-threshold", "20"],
         &["resume", "r1", "--accept-changed-mission"],
         &["resume", "r1", "--sandbox", "off"],
+        &["resume", "r1", "--record", "replies", "--offline"],
     ] {
         let refused = workspace.quorum(command).exits(9);
         assert!(refused.stderr.contains("for a person, at a terminal"), "{command:?}: {}", refused.stderr);
+    }
+    for variable in [("EVAL", "off"), ("EVAL_THRESHOLD", "20"), ("QUORUM_ALLOW", "awaiting")] {
+        let refused = workspace.quorum_with(&[variable], &["resume", "r1"]).exits(9);
+        assert!(refused.stderr.contains("for a person, at a terminal"), "{variable:?}: {}", refused.stderr);
     }
     workspace.quorum(&["resume", "r1", "--sandbox", "auto"]).exits(8);
     let seen = at_terminal(workspace.command(&["approve", &id]), 100, "");

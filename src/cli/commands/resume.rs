@@ -12,7 +12,7 @@ use crate::{
         command_error::Failure,
         lock::lock,
         operator_client::{apply_failure, refuse_agents, refuse_without_a_person},
-        options::apply_flags,
+        options::{apply_flags, reviews_loosen_by_variable},
         project::{open_run, refuse, trusted_run},
         reports::{Reports, exit_code, tell_delivery},
         screen::{LiveView, Screen},
@@ -57,12 +57,16 @@ pub struct ResumeArgs {
 }
 
 impl ResumeArgs {
-    /// Whether a flag lets something pass that the run, as it began, would not.
-    fn loosens(&self) -> bool {
-        let SessionFlags { reviews, demands, allow, .. } = &self.flags;
-        let of_reviews = reviews.no_eval || reviews.eval_threshold.is_some();
+    /// Whether a flag or a variable lets something pass that the run, as it began, would not.
+    fn loosens(&self) -> Result<bool, Failure> {
+        let SessionFlags { reviews, demands, allow, record, .. } = &self.flags;
+        let of_reviews =
+            reviews.no_eval || reviews.eval_threshold.is_some() || reviews_loosen_by_variable()?;
         let of_origin = self.accept_changed_mission || self.trust.trust_origin;
-        of_reviews || of_origin || !allow.is_empty() || demands.sandbox == Some(Sandbox::Off)
+        // Replies of judges may come from a folder.
+        let of_replies = record.is_some();
+        let unconfined = demands.sandbox == Some(Sandbox::Off);
+        Ok(of_reviews || of_origin || of_replies || unconfined || !allow.is_empty())
     }
 }
 
@@ -70,7 +74,7 @@ pub fn resume(arguments: &ResumeArgs, matches: &ArgMatches, screen: &Screen) -> 
     let mut supervisor = fork_supervisor()?;
     let reports = Reports::of_session(&arguments.flags.reports)?;
     let (folder, run) = trusted_run(&arguments.of, &arguments.trust, screen)?;
-    if arguments.loosens() {
+    if arguments.loosens()? {
         refuse_without_a_person(&run)?;
     }
     let _lock = lock(&folder, "quorum resume", run.id())?;
