@@ -25,6 +25,11 @@ struct Client {
 
 impl Client {
     fn start(workspace: &Workspace, arguments: &[&str]) -> Self {
+        Self::speaking("2025-11-25", workspace, arguments)
+    }
+
+    /// A client that knows no later version of the protocol.
+    fn speaking(version: &str, workspace: &Workspace, arguments: &[&str]) -> Self {
         let mut command = workspace.command(arguments);
         // The tests' own environment loosens, and is refused.
         command.env("QUORUM_SANDBOX", "auto");
@@ -39,9 +44,9 @@ impl Client {
         let mut client = Self { server, input, lines, progress: Vec::new(), asked: 0 };
         let hello = client.ask(
             "initialize",
-            json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}),
+            json!({"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}),
         );
-        assert_eq!(hello["result"]["protocolVersion"], "2025-11-25", "{hello}");
+        assert_eq!(hello["result"]["protocolVersion"], version, "{hello}");
         client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string());
         client
     }
@@ -332,6 +337,30 @@ fn a_session_outlives_the_server_and_its_client() {
 }
 
 #[test]
+fn a_client_of_an_older_version_is_served_in_that() {
+    let workspace = Workspace::new();
+    let mut client = Client::speaking("2025-06-18", &workspace, &["mcp"]);
+    let said = client.call("explain", json!({"word": "ok"})).unwrap();
+    assert_eq!(said.document["schema"], "quorum.explain/v1");
+    assert_eq!(client.close(), Some(0));
+}
+
+/// Types that a model's API takes: one each, and lists of texts.
+#[test]
+fn schemas_of_arguments_name_one_type_each() {
+    let workspace = Workspace::new();
+    for arguments in [&["mcp"][..], &["mcp", "--task"]] {
+        for tool in Client::start(&workspace, arguments).tools() {
+            for (name, property) in tool["inputSchema"]["properties"].as_object().unwrap() {
+                let is_list = property["items"] == json!({"type": "string"});
+                let expected = if is_list { "array" } else { "string" };
+                assert_eq!(property["type"], expected, "{}: {name}", tool["name"]);
+            }
+        }
+    }
+}
+
+#[test]
 fn a_client_that_does_not_speak_the_protocol_is_told_so() {
     let workspace = Workspace::new();
     let refused = workspace.quorum_with(&[("QUORUM_SANDBOX", "auto")], &["mcp"]).exits(2);
@@ -346,12 +375,14 @@ fn a_client_that_does_not_speak_the_protocol_is_told_so() {
     assert!(wrong.contains("required"), "{wrong}");
     let wrong = client.call("run", json!({"mision": "mission.yaml"})).unwrap_err();
     assert!(wrong.contains("'mision' is no argument of `run`"), "{wrong}");
+    let wrong = client.call("review", json!({"paths": ["nothing.txt"], "criteria": "good"})).unwrap_err();
+    assert!(wrong.contains("there is no file nothing.txt") && !wrong.contains("quorum.error"), "{wrong}");
     let wrong = client.call("status", json!({"run": "nobody"})).unwrap_err();
     assert!(wrong.contains("there is no run"), "{wrong}");
     let unknown = json!({"_meta": {"io.modelcontextprotocol/protocolVersion": "2031-01-01",
         "io.modelcontextprotocol/clientCapabilities": {}}});
     let refused = client.ask("tools/list", unknown);
-    assert_eq!(refused["error"]["data"]["supported"], json!(["2026-07-28", "2025-11-25"]), "{refused}");
+    assert_eq!(refused["error"]["data"]["supported"], json!(["2026-07-28", "2025-11-25", "2025-06-18"]), "{refused}");
     let newer = json!({"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
         "io.modelcontextprotocol/clientCapabilities": {}}});

@@ -49,6 +49,8 @@ use tools::{Call, Manner, McpTool};
 const NOT_BEGUN: [i32; 2] = [2, 9];
 /// How often a session that begins is looked at.
 const LOOK: Duration = Duration::from_millis(20);
+/// How often a client is told that a call still waits. Some give a call up where they hear nothing for a minute.
+const STILL_WAITING: Duration = Duration::from_secs(15);
 /// The longest that a call waits for a run.
 const LONGEST_WAIT: Duration = Duration::from_secs(600);
 /// The most characters of a text for people.
@@ -107,7 +109,11 @@ impl ServerHandler for McpServer {
     }
 
     fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
-        Cow::Borrowed(&[ProtocolVersion::V_2026_07_28, ProtocolVersion::V_2025_11_25])
+        Cow::Borrowed(&[
+            ProtocolVersion::V_2026_07_28,
+            ProtocolVersion::V_2025_11_25,
+            ProtocolVersion::V_2025_06_18,
+        ])
     }
 
     async fn list_tools(
@@ -164,6 +170,8 @@ impl McpServer {
         let document = serde_json::from_str(&said.out).ok();
         let mut page = String::new();
         match tool.manner {
+            // What went wrong is told already.
+            Manner::Act if document.as_ref().is_some_and(is_error) => {}
             Manner::Act => page.push_str(&said.out),
             Manner::Look | Manner::Begin => {
                 page = self.program.done(&words, off()).await.map_err(failed)?.out
@@ -245,7 +253,12 @@ impl McpServer {
             let Some(out) = child.stdout.take() else { return };
             let mut lines = BufReader::new(out).lines();
             let mut count = 0.0;
-            while let Ok(Some(line)) = lines.next_line().await {
+            loop {
+                let line = match tokio::time::timeout(STILL_WAITING, lines.next_line()).await {
+                    Ok(Ok(Some(line))) => line,
+                    Ok(_) => return,
+                    Err(_) => "the run goes on".to_owned(),
+                };
                 count += 1.0;
                 self.report_progress(line, count, context).await;
             }
@@ -272,9 +285,13 @@ fn result(printed: &Printed, document: Option<Value>, page: &str) -> CallToolRes
     let content = vec![ContentBlock::text(text_of(printed, page))];
     let mut result =
         if printed.exit == 0 { CallToolResult::success(content) } else { CallToolResult::error(content) };
-    let is_error = |document: &Value| document["schema"] == "quorum.error/v1";
     result.structured_content = document.filter(|document| !is_error(document));
     result
+}
+
+/// Whether a document tells of an error alone.
+fn is_error(document: &Value) -> bool {
+    document["schema"] == "quorum.error/v1"
 }
 
 /// The text of a result: how the command ended, where not well, what it complained about, and its page.

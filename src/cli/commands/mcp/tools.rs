@@ -307,9 +307,10 @@ fn texts(name: &str, given: Option<&Value>) -> anyhow::Result<Vec<String>> {
 fn input_schema(arguments: &[Argument], waits: bool) -> JsonObject {
     let mut properties = Map::new();
     for argument in arguments {
+        // One type each: models' APIs refuse lists of types. What is sent may be one text all the same.
         let mut property = json!({"type": "string", "description": argument.help});
         if argument.takes_several {
-            property["type"] = json!(["string", "array"]);
+            property["type"] = "array".into();
             property["items"] = json!({"type": "string"});
         }
         properties.insert(argument.name.to_owned(), property);
