@@ -382,7 +382,11 @@ fn a_client_that_does_not_speak_the_protocol_is_told_so() {
     let unknown = json!({"_meta": {"io.modelcontextprotocol/protocolVersion": "2031-01-01",
         "io.modelcontextprotocol/clientCapabilities": {}}});
     let refused = client.ask("tools/list", unknown);
-    assert_eq!(refused["error"]["data"]["supported"], json!(["2026-07-28", "2025-11-25", "2025-06-18"]), "{refused}");
+    assert_eq!(
+        refused["error"]["data"]["supported"],
+        json!(["2026-07-28", "2025-11-25", "2025-06-18"]),
+        "{refused}"
+    );
     let newer = json!({"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
         "io.modelcontextprotocol/clientCapabilities": {}}});

@@ -60,8 +60,7 @@ impl ResumeArgs {
     /// Whether a flag or a variable lets something pass that the run, as it began, would not.
     fn loosens(&self) -> Result<bool, Failure> {
         let SessionFlags { reviews, demands, allow, record, .. } = &self.flags;
-        let of_reviews =
-            reviews.no_eval || reviews.eval_threshold.is_some() || reviews_loosen_by_variable()?;
+        let of_reviews = reviews.no_eval || reviews.eval_threshold.is_some() || reviews_loosen_by_variable()?;
         let of_origin = self.accept_changed_mission || self.trust.trust_origin;
         // Replies of judges may come from a folder.
         let of_replies = record.is_some();
