@@ -125,14 +125,6 @@ pub fn refuse_loosening() -> Result<(), Failure> {
         .help(format!("start it without {name}; a person can say it with `quorum run`")))
 }
 
-/// Whether `EVAL` or `EVAL_THRESHOLD`, which are no flags, could loosen reviews.
-///
-/// # Errors
-/// When one of them means nothing.
-pub fn reviews_loosen_by_variable() -> Result<bool, Failure> {
-    Ok(eval_is_off()? || std::env::var_os("EVAL_THRESHOLD").is_some_and(|text| !text.is_empty()))
-}
-
 /// Whether `EVAL` switches reviews off. A word that means neither is no guess: the wrong one would cost a review or money.
 fn eval_is_off() -> Result<bool, Failure> {
     let value = std::env::var_os("EVAL").unwrap_or_default();

@@ -287,9 +287,12 @@ fn false_green_70_what_an_agent_began_takes_a_persons_word_at_a_terminal_only() 
         let refused = workspace.quorum(command).exits(9);
         assert!(refused.stderr.contains("for a person, at a terminal"), "{command:?}: {}", refused.stderr);
     }
-    for variable in [("EVAL", "off"), ("EVAL_THRESHOLD", "20"), ("QUORUM_ALLOW", "awaiting")] {
-        let refused = workspace.quorum_with(&[variable], &["resume", "r1"]).exits(9);
-        assert!(refused.stderr.contains("for a person, at a terminal"), "{variable:?}: {}", refused.stderr);
+    for variable in
+        [("EVAL", "off"), ("EVAL_THRESHOLD", "20"), ("QUORUM_ALLOW", "awaiting"), ("QUORUM_RECORD", "here")]
+    {
+        let refused = workspace
+            .quorum_with(&[("QUORUM_SANDBOX", "auto"), variable], &["resume", "r1", "--retry-failed"]);
+        assert!(refused.exits(9).stderr.contains("for a person, at a terminal"), "{variable:?}");
     }
     workspace.quorum(&["resume", "r1", "--sandbox", "auto"]).exits(8);
     let seen = at_terminal(workspace.command(&["approve", &id]), 100, "");

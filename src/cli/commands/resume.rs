@@ -12,7 +12,7 @@ use crate::{
         command_error::Failure,
         lock::lock,
         operator_client::{apply_failure, refuse_agents, refuse_without_a_person},
-        options::{apply_flags, reviews_loosen_by_variable},
+        options::apply_flags,
         project::{open_run, refuse, trusted_run},
         reports::{Reports, exit_code, tell_delivery},
         screen::{LiveView, Screen},
@@ -31,7 +31,6 @@ use crate::{
 use rules::{
     domain::{FailureMode, Status, TaskId, Timestamp, is_same_name},
     engine::{self, Fact, LaterSession, State},
-    mission::model::Sandbox,
 };
 
 #[derive(Debug, Args)]
@@ -56,26 +55,25 @@ pub struct ResumeArgs {
     pub flags: SessionFlags,
 }
 
-impl ResumeArgs {
-    /// Whether a flag or a variable lets something pass that the run, as it began, would not.
-    fn loosens(&self) -> Result<bool, Failure> {
-        let SessionFlags { reviews, demands, allow, record, .. } = &self.flags;
-        let of_reviews = reviews.no_eval || reviews.eval_threshold.is_some() || reviews_loosen_by_variable()?;
-        let of_origin = self.accept_changed_mission || self.trust.trust_origin;
-        // Replies of judges may come from a folder.
-        let of_replies = record.is_some();
-        let unconfined = demands.sandbox == Some(Sandbox::Off);
-        Ok(of_reviews || of_origin || of_replies || unconfined || !allow.is_empty())
-    }
+/// Refuses flags and variables that let something pass which the run, as it began, would not, where only a person may say so and
+/// none is there. Nothing was written yet.
+fn refuse_loosening(run: &RunFolder, arguments: &ResumeArgs, matches: &ArgMatches) -> Result<(), Failure> {
+    let Err(refusal) = refuse_without_a_person(run) else {
+        return Ok(());
+    };
+    let before = open_run(run, |_, _| {})?.state.options;
+    let mut after = before.clone();
+    after.forget_session();
+    apply_flags(&mut after, &arguments.flags, matches)?;
+    let is_loose = arguments.accept_changed_mission || arguments.trust.trust_origin;
+    if is_loose || after.lets_more_pass_than(&before) { Err(refusal) } else { Ok(()) }
 }
 
 pub fn resume(arguments: &ResumeArgs, matches: &ArgMatches, screen: &Screen) -> Result<u8, Failure> {
     let mut supervisor = fork_supervisor()?;
     let reports = Reports::of_session(&arguments.flags.reports)?;
     let (folder, run) = trusted_run(&arguments.of, &arguments.trust, screen)?;
-    if arguments.loosens()? {
-        refuse_without_a_person(&run)?;
-    }
+    refuse_loosening(&run, arguments, matches)?;
     let _lock = lock(&folder, "quorum resume", run.id())?;
     vouch(&run, arguments.trust.trust_origin)?;
     if !arguments.flags.reports.is_empty() {

@@ -94,6 +94,15 @@ impl RunOptions {
         Some(self.mission_folder.join(&calibration.file))
     }
 
+    /// Whether these options could let something pass that others would not: reviews that are skipped or have another bar, conditions
+    /// that do not count, no confinement, replies from a record.
+    pub fn lets_more_pass_than(&self, others: &Self) -> bool {
+        let reviews = self.no_eval && !others.no_eval || self.eval_threshold != others.eval_threshold;
+        let conditions = self.allow.iter().any(|class| !others.allow.contains(class));
+        let confinement = self.sandbox == Some(model::Sandbox::Off);
+        reviews || conditions || confinement || self.record != others.record
+    }
+
     /// Withdraws what holds for one session only: flags of meaning stay frozen, limits of a session do not outlive it
     /// (semantics, section 5).
     pub fn forget_session(&mut self) {
