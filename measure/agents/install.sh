@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs agent CLIs and ACP servers at the versions that the fixtures were recorded with, from the npm registry.
+# Installs agent CLIs, ACP servers and two programs that try out MCP servers, at the versions that were played, from the npm registry.
 #
 #   bash measure/agents/install.sh DIR          # all of them: 2.3 GB, a minute with a fast network
 #   AGENTS="claude codex" bash measure/agents/install.sh DIR
@@ -16,7 +16,9 @@ gemini @google/gemini-cli 0.61.0
 opencode opencode-ai 1.18.33
 qwen @qwen-code/qwen-code 0.24.4
 claude-agent-acp @agentclientprotocol/claude-agent-acp 0.101.0
-codex-acp @agentclientprotocol/codex-acp 2.6.0"
+codex-acp @agentclientprotocol/codex-acp 2.6.0
+mcp-inspector @modelcontextprotocol/inspector 2.12.0
+conformance @modelcontextprotocol/conformance 0.1.16"
 NODE=22.23.3
 
 fail() {

@@ -12,6 +12,10 @@ What it plays in the modes ok and slow depends on the newest message of the user
 file by a tool that the request offers: wrong at first, right where the message tells of work that was sent back. Asked as a
 reviewer, it gives a verdict, held to the schema of the request where there is one. Anything else gets a short text. In `idle` it
 only claims to have worked, in `garbage` its verdict cannot be read, in `hang` it does not answer; the other modes are errors.
+
+A message of the user with a list of JSON between ```steps and ``` is a script: one step a turn, then a last word. A step is
+`{"tool": …, "arguments": …}` for a tool of an MCP server named quorum, under whatever name the client offers it (also one that it
+does not offer), `{"write": FILE, "content": …}` or `{"shell": LINE}` by the client's own tools.
 """
 import argparse, http.server, json, os, re, shlex, sys, threading, time, uuid
 
@@ -21,6 +25,8 @@ RIGHT = "echo $(($1 + $2))\n"
 MODES = ("ok", "slow", "hang", "idle", "garbage", "e401", "e402", "e429", "quota", "window", "e500", "ctx")
 TASK = re.compile(r"Fix the file `?([\w./-]+\w)`?")
 SENT_BACK = re.compile(r"sent back|failed at stage|exited [1-9]|An earlier attempt failed")
+SCRIPT = re.compile(r"```steps\n(.*?)\n```", re.S)
+OF_SERVER = re.compile(r"(?:.*_)?quorum(?:__|[_./-])")
 WINDOW = 7200
 
 
@@ -131,6 +137,8 @@ def read_responses(body):
     for tool in body.get("tools") or []:
         if tool.get("type") == "function":
             asked.tools[tool["name"]] = tool.get("parameters") or {}
+        elif tool.get("type") == "namespace":
+            asked.tools.update((f"{tool['name']}/{inner['name']}", inner.get("parameters") or {}) for inner in tool.get("tools") or [])
     form = (body.get("text") or {}).get("format") or {}
     asked.schema = form.get("schema") if form.get("type") == "json_schema" else None
     return asked
@@ -160,6 +168,7 @@ def read_gemini(body, model, stream):
 WRITERS = ("write", "write_file")
 READERS = ("read", "read_file")
 STRUCTURED = ("structuredoutput", "structured_output")
+SEARCHES = ("toolsearch",)
 SHELLS = ("exec_command", "shell", "shell_command", "run_shell_command", "bash")
 
 
@@ -176,16 +185,21 @@ def use(asked, tool, path, content):
     """The arguments with which this tool reads the file, or writes this into it."""
     schema = asked.tools[tool]
     if tool.lower() in SHELLS:
-        name = argument(schema, ("cmd", "command"), "command")
-        line = f"printf %s {shlex.quote(content)} > {shlex.quote(path)}"
-        is_list = ((schema.get("properties") or {}).get(name) or {}).get("type") == "array"
-        given = {name: ["bash", "-lc", line] if is_list else line}
-        if "description" in schema.get("required", []):
-            given["description"] = "write the file"
-        return given
+        return run_line(asked, tool, f"printf %s {shlex.quote(content)} > {shlex.quote(path)}")
     given = {argument(schema, ("file_path", "filePath", "absolute_path", "path"), "file_path"): path}
     if content is not None:
         given[argument(schema, ("content", "contents", "text"), "content")] = content
+    return given
+
+
+def run_line(asked, tool, line):
+    """The arguments with which this shell runs a line."""
+    schema = asked.tools.get(tool) or {}
+    name = argument(schema, ("cmd", "command"), "command")
+    is_list = ((schema.get("properties") or {}).get(name) or {}).get("type") == "array"
+    given = {name: ["bash", "-lc", line] if is_list else line}
+    if "description" in schema.get("required", []):
+        given["description"] = "run a line"
     return given
 
 
@@ -235,8 +249,33 @@ def instance(schema, prompt, name=""):
         least = schema.get("minItems", 0)
         return [instance(items, prompt) for _ in range(least)]
     if kind in ("integer", "number"):
-        return {"confidence": 0.9, "grade": 1}.get(name, 85 if schema.get("maximum", 0) > 5 else 4)
+        return {"confidence": 0.9, "grade": 1, "unproductive_state_confidence": 0}.get(name, 85 if schema.get("maximum", 0) > 5 else 4)
     return kind == "boolean" or "The script adds two numbers."
+
+
+def step(asked, at, script):
+    """The next step of a script: as many calls as were made, so many steps are done."""
+    steps = json.loads(script)
+    names = list(asked.tools)
+    search = pick(asked, SEARCHES)
+    if search:              # schemas are handed out when they are asked for; until then there are only names
+        texts_of_client = "\n".join(text for kind, text in asked.turns if kind == "other")
+        names += re.findall(r"(?m)^(\w*quorum__[\w-]+)$", texts_of_client)
+        if not any(turn == ("call", search) for turn in asked.turns):
+            return "call", search, {"query": "select:" + ",".join(filter(OF_SERVER.match, names)), "max_results": 50}
+    made = sum(1 for kind, what in asked.turns[at + 1:] if kind == "call" and what != search)
+    if made >= len(steps):
+        return "text", "That was the last step."
+    asks = steps[made]
+    if "tool" in asks:
+        prefix = next((found[0] for found in map(OF_SERVER.match, names) if found), "quorum_")
+        return "call", prefix + asks["tool"], asks.get("arguments", {})
+    if "write" in asks:
+        writer = pick(asked, WRITERS)
+        path = os.path.join(asked.folder() or "", asks["write"])
+        return "call", writer or pick(asked, SHELLS), use(asked, writer or pick(asked, SHELLS), path, asks["content"])
+    shell = pick(asked, SHELLS)
+    return "call", shell or "shell", run_line(asked, shell, asks["shell"])
 
 
 def points(prompt):
@@ -268,6 +307,10 @@ def judge(asked, prompt):
 def reply(asked, mode):
     """-> who is played, and the reply."""
     at, text = asked.newest()
+    # A CLI may say something of its own in the user's name behind it.
+    scripts = [(at, SCRIPT.search(text)) for at, (kind, text) in enumerate(asked.turns) if kind == "user" and SCRIPT.search(text)]
+    if scripts and asked.tools:
+        return "script", step(asked, scripts[-1][0], scripts[-1][1].group(1))
     named = TASK.search(text)
     if not named and SENT_BACK.search(text):        # a session that goes on is not told the task again
         named = next(filter(None, (TASK.search(earlier) for kind, earlier in asked.turns if kind == "user")), None)
@@ -339,6 +382,8 @@ def say_responses(asked, said):
     else:
         item = {"type": "function_call", "id": "fc_" + token(), "call_id": "call_" + token(), "status": "completed",
                 "name": said[1], "arguments": json.dumps(said[2])}
+        if "/" in said[1]:
+            item["namespace"], item["name"] = said[1].split("/")
     usage = {"input_tokens": INPUT, "input_tokens_details": {"cached_tokens": 0}, "output_tokens": OUTPUT,
              "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": INPUT + OUTPUT}
     response = {"id": "resp_" + token(), "object": "response", "created_at": int(time.time()), "status": "completed",
@@ -557,6 +602,10 @@ class Provider(http.server.BaseHTTPRequestHandler):
                 "schema": bool(asked and (asked.schema or pick(asked, STRUCTURED)))}
         if self.settings.words and asked:
             line["words"] = asked.newest()[1][:200]
+        if who == "script":     # what the client told of the step before
+            line["told"] = next((text for kind, text in reversed(asked.turns) if kind == "result"), None)
+            line["step"] = did != pick(asked, SEARCHES)
+            line["tools"] = list(asked.tools)
         with self.lock:
             self.log.write(json.dumps(line) + "\n")
             self.log.flush()
