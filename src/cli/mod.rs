@@ -141,7 +141,7 @@ enum Action {
     /// Print what the agent of a task wrote
     #[command(after_help = "Example: quorum logs implement-api -f")]
     Logs(logs::Logs),
-    /// Print what a task in a worktree changed
+    /// Print what a task in a worktree, or a run, changed
     #[command(after_help = "Example: quorum diff implement-api | less")]
     Diff(diff::Diff),
     /// Print the events of a run

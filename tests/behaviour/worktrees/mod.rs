@@ -112,6 +112,13 @@ fn what_is_not_accepted_stays_on_its_reference_and_the_branch_does_not_move() {
     let patch = workspace.quorum(&["diff", "bad"]).exits(0).stdout;
     assert!(patch.contains("+++ b/bad.txt") && !patch.contains("good.txt"), "{patch}");
     workspace.quorum(&["diff", "good"]).exits(0).shows(&["+++ b/good.txt"]);
+    // Of a run what was accepted is shown, and nothing else.
+    for named in ["r1", "latest"] {
+        let patch = workspace.quorum(&["diff", named]).exits(0).stdout;
+        assert!(patch.contains("+++ b/good.txt") && !patch.contains("bad.txt"), "{named}: {patch}");
+    }
+    let refused = workspace.quorum(&["diff", "r9"]).exits(2);
+    assert!(refused.stderr.contains("r9"), "{}", refused.stderr);
 }
 
 #[test]

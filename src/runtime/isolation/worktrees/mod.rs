@@ -174,6 +174,18 @@ pub fn work_diff(run: &RunFolder, state: &State, task: TaskId) -> Result<Vec<u8>
     Ok(git.run(["diff", &commit.onto, &commit.id])?.stdout)
 }
 
+/// The changes of a whole run, as git shows them: all work in worktrees that was accepted. Blocks.
+///
+/// # Errors
+///
+/// In the words of git.
+pub fn run_diff(run: &RunFolder, state: &State) -> Result<Vec<u8>, WorkError> {
+    let Some(landed) = state.landed.as_deref() else {
+        return Ok(Vec::new());
+    };
+    Ok(Worktrees::at_rest(run).git().run(["diff", START, landed])?.stdout)
+}
+
 /// Has files in a worktree say what git stores of them, where git can tell. Blocks.
 pub fn note_stored(plan: &Plan, workspace: &Path, files: &mut [FileFact]) {
     let Some(root) = &plan.rules.worktrees.root else {
