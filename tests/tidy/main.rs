@@ -22,9 +22,9 @@ use sources::{File, Sources};
 /// What each figure may be at most; what is not listed must be 0. Whoever makes a figure smaller lowers its ceiling. Who
 /// must raise one says in the commit message why.
 const CEILINGS: &[(&str, usize)] = &[
-    ("tokens: all", 881_830),
-    ("tokens: core", 535_352),
-    ("tokens: edges", 345_423),
+    ("tokens: all", 882_275),
+    ("tokens: core", 535_437),
+    ("tokens: edges", 345_783),
     ("largest circle of imports: agents", 5),
     ("largest circle of imports: cli", 2),
     ("largest circle of imports: domain", 7),
