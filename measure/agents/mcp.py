@@ -217,7 +217,7 @@ class Client:
         document, events = self.quorum("status", name), self.quorum("events", name).get("events", [])
         found = [f"{task['title']}: {task['status']}" for task in document.get("tasks", []) if task.get("status") == "done"]
         found += [f"gate {gate.get('name')}: {gate.get('status')}" for gate in document.get("gates", []) if gate.get("status") in ("passed", "overridden")]
-        decided = ("approval:resolved", "hold:closed", "task:answered", "quality:gate:passed", "quality:gate:overridden")
+        decided = ("approval:resolved", "hold:closed", "task:answered", "quality:gate:passed", "quality:gate:overridden", "tasks:added")
         found += [event["event"] for event in events if event["event"] in decided]
         allowed = [event for event in events if event.get("allowed") or event.get("outcome") == "ok"]
         return found + ["allowed"] * bool(allowed) if events else ["no events"]

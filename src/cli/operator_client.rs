@@ -99,7 +99,7 @@ pub fn submit_command(
     actor: &ActorArgs,
 ) -> Result<Submitted, Failure> {
     refuse_agents()?;
-    if command.is_a_persons_word() {
+    if !command.only_stops() {
         refuse_without_a_person(run)?;
     }
     let queued = Queued {

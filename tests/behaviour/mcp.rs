@@ -273,8 +273,10 @@ fn false_green_70_what_an_agent_began_takes_a_persons_word_at_a_terminal_only() 
     assert_eq!(waits.document["outcome"], "awaiting", "{}", waits.text);
     let id = client.call("inbox", json!({})).unwrap().document["approvals"][0]["id"].clone();
     let id = id.as_str().unwrap().to_owned();
+    workspace.quorum(&["request", "submit", "More work", "--to", "worker"]).exits(0);
     for command in [
         &["approve", &id][..],
+        &["request", "approve", "req-1", "r1", "--yes"],
         &["approve", &id, "--yes", "--as", "ada"],
         &["reject", &id, "--reason", "no"],
         &["resume", "r1", "--allow", "awaiting"],

@@ -92,6 +92,11 @@ impl Command {
     /// Whether the command is a person's judgement, which nobody else may give: it approves, rejects, answers
     /// or overrides. Work that is asked for, paused or cancelled is none.
     pub fn is_a_persons_word(&self) -> bool {
-        !matches!(self, Self::CancelTask { .. } | Self::CancelRun | Self::Pause | Self::AddTask { .. })
+        !self.only_stops() && !matches!(self, Self::AddTask { .. })
+    }
+
+    /// Whether the command stops work and decides nothing else.
+    pub fn only_stops(&self) -> bool {
+        matches!(self, Self::CancelTask { .. } | Self::CancelRun | Self::Pause)
     }
 }
