@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::{
     runtime::HAS_WORKERS,
-    store::{HOSTED, Lock, LockError, StateFolder},
+    store::{HOSTED, Holder, Lock, LockError, StateFolder},
 };
 use rules::domain::RunId;
 
@@ -17,7 +17,7 @@ use super::screen::Screen;
 const OPERATOR_PATIENCE: Duration = Duration::from_secs(5);
 
 /// How often a lock is looked at that is waited for.
-const LOOK: Duration = Duration::from_millis(100);
+const LOOK: Duration = Duration::from_millis(5);
 
 /// How long the session of a host waits for the lock that another one has for the same run. The server has given that one up, so that
 /// its host has ended it, or is gone; a server of files forgets the locks of a machine only after a while. Nobody takes the lock away.
@@ -25,21 +25,14 @@ const HANDED_OVER: Duration = Duration::from_secs(120);
 
 /// Takes the lock of the state folder, or says who has it.
 pub fn lock(folder: &StateFolder, command: &str, run: &RunId) -> Result<Lock, Failure> {
-    let begin = Instant::now();
     let is_hosted = HAS_WORKERS && std::env::var_os(HOSTED).is_some();
-    let taken = loop {
-        match Lock::take(&folder.lock_path(), command, Some(run)) {
-            // Somebody answers an approval or the like: that takes a moment and is no session in the way.
-            Err(LockError::Held { holder: Some(holder), .. })
-                if holder.command == OPERATOR && begin.elapsed() < OPERATOR_PATIENCE
-                    || is_hosted && holder.run.as_ref() == Some(run) && begin.elapsed() < HANDED_OVER =>
-            {
-                std::thread::sleep(Duration::from_millis(5));
-            }
-            taken => break taken,
-        }
-    };
-    taken.map_err(not_taken)
+    lock_while(folder, command, run, |holder, waited| {
+        // Somebody answers an approval or the like: that takes a moment and is no session in the way.
+        holder.is_some_and(|holder| {
+            holder.command == OPERATOR && waited < OPERATOR_PATIENCE
+                || is_hosted && holder.run.as_ref() == Some(run) && waited < HANDED_OVER
+        })
+    })
 }
 
 /// Takes the lock of the state folder as soon as whoever has it lets go, and says for whom it waits. Without `most` it waits for ever.
@@ -50,20 +43,32 @@ pub fn wait_for_lock(
     most: Option<Duration>,
     screen: &Screen,
 ) -> Result<Lock, Failure> {
-    let begin = Instant::now();
     let mut told = None;
+    lock_while(folder, command, run, |holder, waited| {
+        let waits = most.is_none_or(|most| waited < most);
+        if let Some(holder) = holder.filter(|holder| waits && told != Some(holder.pid)) {
+            let what = holder.run.as_ref().map_or_else(|| holder.command.clone(), |run| format!("run {run}"));
+            screen.note(&format!(
+                "note: waits for {what} (process {}), which has the state folder",
+                holder.pid
+            ));
+            told = Some(holder.pid);
+        }
+        waits
+    })
+}
+
+/// Takes the lock once it is free, as long as whoever has it is to be waited for.
+fn lock_while(
+    folder: &StateFolder,
+    command: &str,
+    run: &RunId,
+    mut waits: impl FnMut(Option<&Holder>, Duration) -> bool,
+) -> Result<Lock, Failure> {
+    let begin = Instant::now();
     loop {
         match Lock::take(&folder.lock_path(), command, Some(run)) {
-            Err(LockError::Held { holder, .. }) if most.is_none_or(|most| begin.elapsed() < most) => {
-                let holder = holder.map(|holder| {
-                    (holder.pid, holder.run.map_or(holder.command, |run| format!("run {run}")))
-                });
-                if let Some((process, what)) = holder.filter(|holder| told.as_ref() != Some(holder)) {
-                    screen.note(&format!(
-                        "note: waits for {what} (process {process}), which has the state folder"
-                    ));
-                    told = Some((process, what));
-                }
+            Err(LockError::Held { holder, .. }) if waits(holder.as_deref(), begin.elapsed()) => {
                 std::thread::sleep(LOOK);
             }
             taken => return taken.map_err(not_taken),

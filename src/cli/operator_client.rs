@@ -64,21 +64,23 @@ pub fn refuse_agents() -> Result<(), Failure> {
 /// # Errors
 /// When nobody sits at standard input, and the run is such a one.
 pub fn refuse_without_a_person(run: &RunFolder) -> Result<(), Failure> {
-    // A journal that cannot be read is for whoever folds it to complain about.
-    let first = Reader::open(&run.journal()).and_then(|mut reader| reader.next_record());
-    let begins = first.ok().flatten().and_then(|record| record.events.into_iter().next());
-    match begins {
-        Some(Event::Run(RunEvent::Started(started)))
-            if started.options.over_mcp && !io::stdin().is_terminal() =>
-        {
-            let id = run.id();
-            Err(environment!(
-                "an agent began run {id} by way of `quorum mcp`: this command is for a person, at a terminal"
-            )
-            .help("give it where standard input is a terminal"))
-        }
-        _ => Ok(()),
+    if io::stdin().is_terminal() {
+        return Ok(());
     }
+    let first = Reader::open(&run.journal()).and_then(|mut reader| reader.next_record());
+    let options = match first.ok().flatten().and_then(|record| record.events.into_iter().next()) {
+        Some(Event::Run(RunEvent::Started(started))) => started.options,
+        // The whole of it tells what is wrong.
+        _ => open_run(run, |_, _| {})?.started.options,
+    };
+    if !options.over_mcp {
+        return Ok(());
+    }
+    let id = run.id();
+    Err(environment!(
+        "an agent began run {id} by way of `quorum mcp`: this command is for a person, at a terminal"
+    )
+    .help("give it where standard input is a terminal"))
 }
 
 /// The fate of a command that was submitted.

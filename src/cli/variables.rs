@@ -67,7 +67,7 @@ const OF_OTHERS: [&str; 23] = [
 ];
 
 /// Variables of a session that can only tighten it, or say where things are and how they look.
-const NEVER_LOOSENING: [&str; 20] = [
+const NEVER_LOOSENING: [&str; 19] = [
     "QUORUM_STATE_DIR",
     "QUORUM_JOBS",
     "QUORUM_COLOR",
@@ -86,7 +86,6 @@ const NEVER_LOOSENING: [&str; 20] = [
     "QUORUM_WAIT_APPROVALS",
     "QUORUM_OPERATOR_KEY",
     "QUORUM_WORKER_KEY",
-    CONFIG,
     LOG,
 ];
 

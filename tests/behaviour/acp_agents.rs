@@ -60,6 +60,35 @@ fn a_fix_loads_the_session_and_the_mode_is_set_each_time() {
 }
 
 #[test]
+fn the_tools_of_a_turn_are_handed_to_each_session_that_is_to_have_them() {
+    for (tools, is_handed) in [("mcp", true), ("cli", false)] {
+        let workspace = workspace(server("works", json!({"agentTools": tools})));
+        workspace.run_json(0, &[]);
+        let received = workspace.read("received");
+        let begun =
+            received.lines().filter(|line| line.contains("session/new") || line.contains("session/load"));
+        let servers: Vec<serde_json::Value> = begun
+            .map(|line| {
+                serde_json::from_str::<serde_json::Value>(line).unwrap()["params"]["mcpServers"].take()
+            })
+            .collect();
+        assert_eq!(servers.len(), 2, "{received}");
+        for (turn, servers) in servers.iter().enumerate() {
+            let count = servers.as_array().map(Vec::len);
+            assert_eq!(count, Some(usize::from(is_handed)), "{servers}");
+            if is_handed {
+                assert_eq!(servers[0]["args"], json!(["mcp", "--task"]));
+                // Each turn speaks in a folder of its own.
+                let folder = &servers[0]["env"][0];
+                assert_eq!(folder["name"], "QUORUM_TASK_DIR");
+                let ends = format!("0.{}.{}", turn + 1, 1);
+                assert!(folder["value"].as_str().unwrap().contains(&ends), "{folder}");
+            }
+        }
+    }
+}
+
+#[test]
 fn what_an_agent_must_ask_for_waits_for_a_person_whose_yes_is_for_that_once() {
     let workspace = workspace(server("asks", json!({"permissions": {"run": "ask"}})));
     let asked = workspace.run_json(8, &["--run-id", "r"]);

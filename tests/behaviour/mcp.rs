@@ -249,6 +249,8 @@ fn false_green_70_no_variable_loosens_what_an_agent_has_run() {
         ("QUORUM_SANDBOX", "off"),
         ("QUORUM_RECORD", "replies"),
         ("QUORUM_YES", "1"),
+        // Its settings may say anything.
+        ("QUORUM_CONFIG", "loose.yaml"),
         ("QUORUM_NO_EVALS", "1"),
     ] {
         let refused = workspace.quorum_with(&[("QUORUM_SANDBOX", "auto"), (name, value)], &["mcp"]).exits(2);
@@ -296,7 +298,8 @@ fn false_green_70_what_an_agent_began_takes_a_persons_word_at_a_terminal_only() 
             .quorum_with(&[("QUORUM_SANDBOX", "auto"), variable], &["resume", "r1", "--retry-failed"]);
         assert!(refused.exits(9).stderr.contains("for a person, at a terminal"), "{variable:?}");
     }
-    workspace.quorum(&["resume", "r1", "--sandbox", "auto"]).exits(8);
+    let limits = ["--max-attempts", "9", "--strict", "--fail-fast", "-j", "1", "--max-tokens", "900000"];
+    workspace.quorum(&[&["resume", "r1", "--sandbox", "auto"], &limits[..]].concat()).exits(8);
     let seen = at_terminal(workspace.command(&["approve", &id]), 100, "");
     assert_eq!(seen.code, Some(0), "{}", seen.text);
     client.call("resume", json!({"run": "r1"})).unwrap();
@@ -382,6 +385,9 @@ fn a_client_that_does_not_speak_the_protocol_is_told_so() {
     assert!(wrong.contains("'mision' is no argument of `run`"), "{wrong}");
     let wrong = client.call("review", json!({"paths": ["nothing.txt"], "criteria": "good"})).unwrap_err();
     assert!(wrong.contains("there is no file nothing.txt") && !wrong.contains("quorum.error"), "{wrong}");
+    // A number is read as the text that it is, and refused where that means nothing.
+    let wrong = client.call("status", json!({"wait": 30})).unwrap_err();
+    assert!(wrong.contains("`wait`: 30 what?"), "{wrong}");
     let wrong = client.call("status", json!({"run": "nobody"})).unwrap_err();
     assert!(wrong.contains("there is no run"), "{wrong}");
     let unknown = json!({"_meta": {"io.modelcontextprotocol/protocolVersion": "2031-01-01",

@@ -292,6 +292,11 @@ impl<'a> RunDocument<'a> {
         self.tasks.worked_for()
     }
 
+    /// Whether the run got to its end, so that its tasks and gates say what is wrong with it.
+    pub(crate) fn got_to_its_end(&self) -> bool {
+        self.ended.is_some_and(|outcome| !outcome.class.is_cut_short())
+    }
+
     /// The sentence for reports of a run without an outcome: that it has not ended, and its state.
     pub(crate) fn not_ended(&self) -> String {
         format!("the run has not ended: {}", self.state.as_str())

@@ -1,20 +1,19 @@
 //! What a pipeline is to show of a run, one alert for each thing that is wrong: the findings of its tasks with the place that they
 //! name, and what went wrong without a finding. SARIF and GitLab's code quality are made from it.
 //!
-//! The list holds every finding of a last attempt; one that a judge called addressed is no finding of it any more. A run that did
-//! not end well has at least one alert of a severity above `medium`, whatever its tasks say.
+//! The list holds every finding of a last attempt; one that a judge called addressed is no finding of it any more. A run that is
+//! not `ok` has an alert of its own, whatever its tasks say.
 
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 use std::sync::LazyLock;
 
 use regex::Regex;
-use rules::domain::{Digest, OutcomeClass, Severity, Stage};
+use rules::domain::{Digest, Severity, Stage};
 
 use super::findings::FindingRow;
 use super::rank::{Rank, reason};
 use crate::report::documents::{RunDocument, TaskRow};
-use crate::report::screens::summary::outcome_words;
-use crate::report::screens::text::sanitize_lines;
+use crate::report::screens::{summary::unwell, text::sanitize_lines};
 
 /// One thing that is wrong.
 pub struct Alert {
@@ -30,6 +29,14 @@ pub struct Alert {
     /// The same for the same thing in another attempt, and on another line.
     pub fingerprint: String,
 }
+
+/// What reads like a file and a line.
+static PLACE: LazyLock<Regex> = LazyLock::new(|| {
+    let pattern = r#"(?:^|[\s`'"(\[<*])([^\s`'"()\[\]<>:*]{1,300}):([0-9]{1,7})(?:[^0-9]|$)"#;
+    Regex::new(pattern).expect("it is a plain text")
+});
+/// How many of them are looked for in one text.
+const MOST_LOOKS: usize = 20;
 
 /// Whether a file is there, by its path below the workspace.
 pub type IsThere<'a> = &'a dyn Fn(&Path) -> bool;
@@ -65,14 +72,8 @@ pub fn alerts(run: &RunDocument<'_>, is_there: IsThere<'_>) -> Vec<Alert> {
             &format!("mission score {points} < {bar}"),
         ));
     }
-    let is_told = alerts.iter().any(|alert| alert.severity > Severity::Medium);
-    let unwell = match run.ended {
-        Some(outcome) if outcome.class == OutcomeClass::Ok => None,
-        Some(outcome) if is_told && !outcome.class.is_cut_short() => None,
-        Some(outcome) => Some(outcome_words(outcome)),
-        None => Some(run.not_ended()),
-    };
-    alerts.extend(unwell.map(|words| at.mission("run", Severity::High, run.mission, &words)));
+    let words = unwell(run).map(|(_, words)| words);
+    alerts.extend(words.map(|words| at.mission("run", Severity::High, run.mission, &words)));
     alerts.sort_by_key(|alert| std::cmp::Reverse(alert.severity));
     alerts
 }
@@ -128,15 +129,12 @@ impl AlertPlaces<'_> {
 
     /// The first `FILE:LINE` in a text whose file is there.
     fn named(&self, text: &str) -> Option<(String, u32)> {
-        static PLACE: LazyLock<Option<Regex>> = LazyLock::new(|| {
-            Regex::new(r#"(?:^|[\s`'"(\[<*])([^\s`'"()\[\]<>:*]{1,300}):([0-9]{1,7})(?:[^0-9]|$)"#).ok()
-        });
-        let found = PLACE.as_ref()?.captures_iter(text).find_map(|found| {
+        // Each is looked for on the disk.
+        let found = PLACE.captures_iter(text).take(MOST_LOOKS).find_map(|found| {
             let path = Path::new(&found[1]);
             let path = path.strip_prefix(self.run.workspace).unwrap_or(path);
-            let path: std::path::PathBuf =
-                path.components().skip_while(|part| part.as_os_str() == ".").collect();
-            let is_below = path.components().all(|part| matches!(part, std::path::Component::Normal(_)));
+            let path: PathBuf = path.components().skip_while(|part| *part == Component::CurDir).collect();
+            let is_below = path.components().all(|part| matches!(part, Component::Normal(_)));
             let line = found[2].parse().ok().filter(|line| *line > 0)?;
             (is_below && (self.is_there)(&path)).then_some((path, line))
         });

@@ -1,10 +1,10 @@
 //! What GitHub shows beside a job: a few annotations, the worst first. GitHub keeps ten of a kind, so the last one
-//! counts the rest instead of letting it vanish.
+//! counts the rest instead of letting it vanish. A run that is not `ok` has at least one that says so.
 
 use crate::report::{
     documents::RunDocument,
     folds::rank::{Rank, reason},
-    screens::text::sanitize,
+    screens::{summary::unwell, text::sanitize},
 };
 
 /// Annotations of one kind that GitHub shows.
@@ -42,6 +42,10 @@ pub fn annotations(run: &RunDocument<'_>) -> String {
             | Rank::NotSelected => continue,
         };
         list.push((task.title.to_owned(), reason(&task)));
+    }
+    let is_told = run.got_to_its_end() && !(errors.is_empty() && warnings.is_empty());
+    if let Some((_, words)) = unwell(run).filter(|_| !is_told) {
+        errors.insert(0, ("run".to_owned(), words));
     }
     let mut text = String::new();
     for (kind, list) in [("error", errors), ("warning", warnings), ("notice", notices)] {

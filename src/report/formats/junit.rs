@@ -8,8 +8,8 @@
 //! | without a trustworthy verdict | `error type="indeterminate"` |
 //! | blocked or waiting | `skipped` with the reason |
 //!
-//! Gates and the mission's own bar are testcases of a suite of their own, and a run that was cut short has an `error`:
-//! a run that did not end well must not look green because all of its tasks do.
+//! Gates and the mission's own bar are testcases of a suite of their own, and a run that was cut short, or that
+//! nothing else shows to have failed, has an `error`: it must not look green because all of its tasks do.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ use crate::report::{
         rank::{Rank, reason},
     },
     screens::{
-        summary::outcome_words,
+        summary::unwell,
         text::{criteria_words, mark, sanitize, sanitize_lines},
     },
 };
@@ -80,8 +80,11 @@ pub fn junit(run: &RunDocument<'_>) -> Result<String, SerializeError> {
     if !gates.test_cases.is_empty() {
         report.add_test_suite(gates);
     }
-    if let Some(end) = cut_short(run) {
-        report.add_test_suite(end);
+    // What waits is skipped, and no failure.
+    let waits = run.ended.is_some_and(|outcome| outcome.class == OutcomeClass::Awaiting);
+    let is_told = run.got_to_its_end() && (waits || report.failures + report.errors > 0);
+    if let Some((word, words)) = unwell(run).filter(|_| !is_told) {
+        report.add_test_suite(not_well(run, word, &words));
     }
     report.to_string()
 }
@@ -266,18 +269,13 @@ fn failure(ty: &str, message: &str) -> TestCaseStatus {
     status
 }
 
-/// A run that did not get to its end is an error of its own: what it skipped would read as harmless.
-fn cut_short(run: &RunDocument<'_>) -> Option<TestSuite> {
-    let (ty, message) = match run.ended {
-        None => (run.state.as_str(), run.not_ended()),
-        Some(outcome) if outcome.class.is_cut_short() => (outcome.class.as_str(), outcome_words(outcome)),
-        Some(_) => return None,
-    };
+/// A run that is not well by nothing else is an error of its own: what it skipped would read as harmless.
+fn not_well(run: &RunDocument<'_>, word: &str, words: &str) -> TestSuite {
     let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
-    status.set_type(ty).set_message(message.as_str());
+    status.set_type(word).set_message(words);
     let mut case = TestCase::new("run", status);
     case.set_classname(format!("{} run", clean(run.mission)).as_str());
     let mut suite = TestSuite::new("run");
     suite.add_test_case(case);
-    Some(suite)
+    suite
 }

@@ -17,3 +17,5 @@ pub mod junit;
 pub mod markdown;
 pub mod plan_graph;
 pub mod sarif;
+#[cfg(test)]
+mod tests;

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use rules::domain::{OutcomeClass, Severity};
+use rules::domain::Severity;
 
-use crate::report::{documents::RunDocument, folds::alerts::Alert};
+use crate::report::{documents::RunDocument, folds::alerts::Alert, screens::summary::unwell};
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 /// Results that GitHub shows of a run; it takes five times as many.
@@ -20,8 +20,7 @@ pub fn sarif(run: &RunDocument<'_>, alerts: &[Alert]) -> Value {
     let mut rules: BTreeMap<&str, usize> = shown.iter().map(|alert| (alert.rule.as_str(), 0)).collect();
     rules.values_mut().enumerate().for_each(|(index, at)| *at = index);
     let results: Vec<Value> = shown.iter().map(|alert| result(alert, rules[alert.rule.as_str()])).collect();
-    let is_well = run.ended.is_some_and(|outcome| outcome.class == OutcomeClass::Ok);
-    let mut invocation = json!({"executionSuccessful": is_well});
+    let mut invocation = json!({"executionSuccessful": unwell(run).is_none()});
     if let Some(outcome) = run.ended {
         invocation["exitCode"] = json!(outcome.class.exit_code());
         invocation["exitCodeDescription"] = json!(outcome.class.as_str());
@@ -42,7 +41,6 @@ pub fn sarif(run: &RunDocument<'_>, alerts: &[Alert]) -> Value {
             }},
             "automationDetails": {"id": format!("quorum/{}/", run.mission)},
             "invocations": [invocation],
-            "columnKind": "unicodeCodePoints",
             "results": results,
         }],
     })

@@ -135,6 +135,16 @@ pub fn resumable_at(run: &RunDocument<'_>) -> Option<String> {
     Some(format!("resumable at {}", time_of_day(run.resumable_at?, from)))
 }
 
+/// How a run ended that is not `ok`, or that has not ended, by its word and in words: whatever else a report says of it, this it
+/// must not leave out. Nothing but `ok` is good.
+pub fn unwell(run: &RunDocument<'_>) -> Option<(&'static str, String)> {
+    match run.ended {
+        Some(outcome) if outcome.class == OutcomeClass::Ok => None,
+        Some(outcome) => Some((outcome.class.as_str(), outcome_words(outcome))),
+        None => Some((run.state.as_str(), run.not_ended())),
+    }
+}
+
 /// `exit 3 (task_failed), also gate_failed; allowed: below_threshold`
 pub fn outcome_words(outcome: &Outcome) -> String {
     let class = outcome.class;

@@ -94,13 +94,24 @@ impl RunOptions {
         Some(self.mission_folder.join(&calibration.file))
     }
 
-    /// Whether these options could let something pass that others would not: reviews that are skipped or have another bar, conditions
-    /// that do not count, no confinement, replies from a record.
+    /// Whether these options could let something pass that others would not. What may differ is a list: limits, how much is done at
+    /// the same time, where accepted work goes, and what is stricter. Anything else could.
     pub fn lets_more_pass_than(&self, others: &Self) -> bool {
-        let reviews = self.no_eval && !others.no_eval || self.eval_threshold != others.eval_threshold;
-        let conditions = self.allow.iter().any(|class| !others.allow.contains(class));
-        let confinement = self.sandbox == Some(model::Sandbox::Off);
-        reviews || conditions || confinement || self.record != others.record
+        let alike = Self {
+            max_attempts: others.max_attempts,
+            jobs: others.jobs,
+            timeout: others.timeout,
+            wait_approvals: others.wait_approvals,
+            max_cost: others.max_cost,
+            max_tokens: others.max_tokens,
+            merge: others.merge.clone(),
+            strict: others.strict,
+            fail_fast: others.fail_fast,
+            sandbox: others.sandbox,
+            ..self.clone()
+        };
+        let is_laxer = others.strict && !self.strict;
+        alike != *others || is_laxer || self.sandbox == Some(model::Sandbox::Off)
     }
 
     /// Withdraws what holds for one session only: flags of meaning stay frozen, limits of a session do not outlive it

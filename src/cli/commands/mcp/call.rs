@@ -31,9 +31,9 @@ pub struct OwnProgram {
 }
 
 impl OwnProgram {
-    /// A command that never asks and reads nothing. How results look is the server's to say.
+    /// The command of a program that may have been replaced since it began; one that never asks and reads nothing. How results look is the server's to say.
     fn command(&self, words: &[OsString]) -> io::Result<Command> {
-        let mut command = Command::new(std::env::current_exe()?);
+        let mut command = Command::new(supervisor::this_program()?);
         for name in ["QUORUM_FORMAT", "QUORUM_JSON", "QUORUM_QUIET", "QUORUM_VERBOSE"] {
             command.env_remove(name);
         }

@@ -262,8 +262,9 @@ impl McpTool {
             words.push("--".into());
             words.append(&mut positional);
         }
-        let text = |name| given.get(name).and_then(Value::as_str).map(str::to_owned);
-        Ok(Call { words, wait: text(WAIT), run: text("run").or_else(|| text("runId")) })
+        let last = |name| anyhow::Ok(texts(name, given.get(name))?.pop());
+        let run = last("run")?.or(last("runId")?);
+        Ok(Call { words, wait: last(WAIT)?, run })
     }
 }
 
