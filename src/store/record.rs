@@ -3,7 +3,7 @@
 //! `{"crc":"9a0b1c2d","b":1,"seq":7,"at":1795298340123,"fact":{…},"events":[…],"due":1,"told":1}` — `crc` is the CRC-32 of
 //! everything behind it on the line; `b` marks the first record after a sync; `seq` is the number of the record's
 //! first event. The fact is what came from outside, whole; the events are what was decided about it, and from number
-//! `due` on what became due by that. An event that says nothing but the fact is not written (`told`). What a person said carries
+//! `due` on what became due by that. An event that says nothing but the fact is not written (`told`), nor are events of which none is left. What a person said carries
 //! the code of the operator's key as its last member (`origin`): over the place of the line and all that stands before the code.
 
 use serde::de::IgnoredAny;
@@ -51,6 +51,7 @@ struct RecordLine {
     seq: u64,
     at: Timestamp,
     fact: Fact,
+    #[serde(default)]
     events: Vec<Event>,
     due: Option<u32>,
     /// Whether the first event is the fact itself, and so is not written once more.
@@ -66,6 +67,7 @@ struct Body<'a> {
     seq: u64,
     at: Timestamp,
     fact: &'a Fact,
+    #[serde(skip_serializing_if = "<[Event]>::is_empty")]
     events: &'a [Event],
     due: Option<u32>,
     told: Option<u8>,

@@ -170,8 +170,9 @@ fn told(mut record: Value) -> Value {
         let fact = record["fact"].as_object().and_then(|fact| fact.iter().next());
         let (name, body) = fact.expect("a record has a fact");
         let event = event_of(name, body);
-        let events = record["events"].as_array_mut().expect("a record has events");
+        let mut events = record["events"].as_array().cloned().unwrap_or_default();
         events.insert(0, event);
+        record["events"] = events.into();
     }
     record
 }
