@@ -35,7 +35,7 @@ mod counts;
 pub(super) mod diff;
 pub mod doctor;
 mod events;
-mod fields;
+pub(super) mod fields;
 mod gates;
 mod inbox;
 mod judge_test;
@@ -66,7 +66,7 @@ pub use review::ReviewDocument;
 pub use run::{RunDocument, RunState};
 #[cfg(test)]
 pub(super) use task::DimensionRow;
-pub(super) use task::{AttemptRow, EdgesRow, FailureRow, TaskRow};
+pub(super) use task::{EdgesRow, TaskRow};
 pub use tasks::Tasks;
 pub(super) use waits::SlotWait;
 pub use waits::{Wait, asked};

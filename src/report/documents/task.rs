@@ -16,12 +16,12 @@ use crate::report::folds::{
     findings::FindingRow,
     further_stages::at_work,
     rank::{Rank, rank},
-    view::{AttemptView, FailureView, RunView},
+    view::{AttemptRow, FailureRow, RunView},
 };
 use rules::{
     domain::{
-        AttemptKind, Bar, BarOrigin, Cause, DimensionScore, Edge, FailureClass, FailureMode, Phase, Points,
-        QualityFlag, Status, TaskId, Timestamp, Verdict,
+        Bar, BarOrigin, Cause, DimensionScore, Edge, FailureMode, Phase, Points, QualityFlag, Status, TaskId,
+        Timestamp,
     },
     engine::{Mark, Prerequisite, SeatState, StageReport, State, TaskState, nothing_to_do},
     plan::Part,
@@ -80,7 +80,7 @@ pub(crate) struct TaskRow<'a> {
     #[serialize_always]
     bar_origin: Option<BarOrigin>,
     /// The attempts at the task, the oldest first.
-    pub attempts: Vec<AttemptRow>,
+    pub attempts: &'a [AttemptRow],
     /// The dimensions as the reviewers scored them together.
     pub dimensions: Vec<DimensionRow<'a>>,
     /// The words of each reviewer.
@@ -89,7 +89,7 @@ pub(crate) struct TaskRow<'a> {
     pub findings: Vec<FindingRow<'a>>,
     /// The failure of the task; `null` where it did not fail.
     #[serialize_always]
-    pub failure: Option<FailureRow<'a>>,
+    pub failure: Option<&'a FailureRow>,
     /// The wait of the task for a person or a moment; `null` where there is none.
     #[serialize_always]
     pub waiting: Option<WaitingRow<'a>>,
@@ -254,11 +254,11 @@ impl<'a> TaskRow<'a> {
             score: task.attempt.points,
             bar,
             bar_origin: bar.map(|bar| bar.origin),
-            attempts: seen.attempts.iter().map(AttemptRow::of).collect(),
+            attempts: &seen.attempts,
             dimensions: dimensions.map(|score| DimensionRow::of(state, id, score)).collect(),
             reviews: ReviewRow::all(state, view, id),
             findings: FindingRow::all(state, view, id),
-            failure: seen.failure.as_deref().map(FailureRow::of),
+            failure: seen.failure.as_deref(),
             waiting: Wait::of_task(state, view, id).map(WaitingRow::of),
             added: AddedRow::of(state, id),
             superseded_by: task.is_superseded().then(|| &*state.plan.task(state.effective_task(id)).title),
@@ -359,39 +359,6 @@ pub(crate) fn blocked_by(state: &State, id: TaskId) -> Vec<&str> {
     state.unmet(id, 0).filter_map(name).collect()
 }
 
-/// The result of one attempt.
-#[derive(Clone, Copy, Serialize, JsonSchema)]
-pub(crate) struct AttemptRow {
-    /// The number of the attempt, from 1.
-    pub n: u32,
-    /// The kind of the attempt: the first one, a rework, a retry and so on.
-    pub kind: AttemptKind,
-    /// The verdict on the attempt; `null` while it is open.
-    pub verdict: Option<Verdict>,
-    /// Why the verdict is what it is.
-    pub cause: Option<Cause>,
-    /// The score in points; `null` where there is none.
-    #[serde(serialize_with = "fields::points")]
-    #[schemars(with = "Option<fields::PointsShape>")]
-    pub points: Option<Points>,
-    /// With what its agent failed.
-    #[serde(skip)]
-    pub failure: Option<FailureClass>,
-}
-
-impl AttemptRow {
-    pub fn of(attempt: &AttemptView) -> Self {
-        Self {
-            n: attempt.number,
-            kind: attempt.kind,
-            verdict: attempt.verdict,
-            cause: attempt.cause,
-            points: attempt.points,
-            failure: attempt.failure,
-        }
-    }
-}
-
 /// One dimension as the reviewers scored it together.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct DimensionRow<'a> {
@@ -421,35 +388,6 @@ pub(crate) fn weight(state: &State, id: TaskId, dimension: &str) -> Option<f64> 
     let dimensions = &state.plan.task(id).panel()?.dimensions;
     let found = dimensions.iter().find(|candidate| candidate.name == dimension)?;
     found.weight.to_f64()
-}
-
-#[derive(Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct FailureRow<'a> {
-    /// How the task failed.
-    pub mode: FailureMode,
-    /// With what its agent failed; `null` where the agent did not.
-    class: Option<FailureClass>,
-    /// The class of the failure by the conventions of telemetry (`error.type`); `null` where there is no class.
-    error_type: Option<&'static str>,
-    /// The failure in words.
-    pub message: &'a str,
-}
-
-impl<'a> FailureRow<'a> {
-    fn of(failure: &'a FailureView) -> Self {
-        Self {
-            mode: failure.mode,
-            class: failure.class,
-            error_type: failure.class.map(FailureClass::error_type),
-            message: &failure.message,
-        }
-    }
-
-    /// `timeout: killed after 30m`
-    pub fn words(&self) -> String {
-        format!("{}: {}", self.mode.as_str(), self.message)
-    }
 }
 
 #[derive(Serialize, JsonSchema)]

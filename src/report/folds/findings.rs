@@ -91,7 +91,7 @@ impl<'a> FindingRow<'a> {
 /// The findings of a task, the most severe first: at most [`SHOWN`], each with the last lines of its output,
 /// and a line that counts the rest. A finding that the task's failure repeats is left out.
 pub fn top_lines(task: &TaskRow<'_>) -> Vec<String> {
-    let failure = task.failure.as_ref().map(|failure| failure.message);
+    let failure = task.failure.map(|failure| &*failure.message);
     let found = task.findings.iter();
     let mut found: Vec<_> = found.filter(|found| failure != Some(found.description)).collect();
     found.sort_by_key(|found| std::cmp::Reverse(found.severity));

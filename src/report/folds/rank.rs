@@ -8,9 +8,9 @@ use rules::{
 };
 
 use super::further_stages::stage_words;
-use super::view::RunView;
+use super::view::{FailureRow, RunView};
 use crate::report::{
-    documents::{FailureRow, TaskRow},
+    documents::TaskRow,
     screens::{style::Style, text::against_bar},
 };
 
@@ -125,7 +125,7 @@ fn standing_words(row: &TaskRow<'_>) -> String {
         row.points.map(|points| against_bar(points, row.bar, symbols))
     };
     match row.rank {
-        Rank::Failed | Rank::Cascaded => row.failure.as_ref().map(FailureRow::words).unwrap_or_default(),
+        Rank::Failed | Rank::Cascaded => row.failure.map(FailureRow::words).unwrap_or_default(),
         Rank::Indeterminate if row.quality_flag == Some(QualityFlag::Unreviewed) => match row.shows_nothing {
             Some(why) => format!("{why} (--strict)"),
             None => "unreviewed (--strict)".to_owned(),

@@ -29,7 +29,7 @@ use rules::{
 };
 
 pub use task::{
-    AttemptView, FailureView, FindingView, SeatDimension, SeatStanding, SeatView, SeverityCounts, TaskView,
+    AttemptRow, FailureRow, FindingView, SeatDimension, SeatStanding, SeatView, SeverityCounts, TaskView,
     WaitingView,
 };
 

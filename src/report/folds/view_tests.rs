@@ -14,7 +14,7 @@ fn one(mission: Mission) -> Scene<'static> {
 }
 
 fn attempts(scene: &Scene<'_>) -> Vec<(u32, AttemptKind, Option<Verdict>, Option<Cause>)> {
-    let row = |attempt: &AttemptView| (attempt.number, attempt.kind, attempt.verdict, attempt.cause);
+    let row = |attempt: &AttemptRow| (attempt.number, attempt.kind, attempt.verdict, attempt.cause);
     scene.view.task(FIRST).attempts.iter().map(row).collect()
 }
 

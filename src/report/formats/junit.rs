@@ -22,11 +22,12 @@ use rules::{
 };
 
 use crate::report::{
-    documents::{AttemptRow, RunDocument, TaskRow},
+    documents::{RunDocument, TaskRow},
     folds::{
         findings::FindingRow,
         further_stages::{remarks, stage_words},
         rank::{Rank, reason},
+        view::AttemptRow,
     },
     screens::{
         summary::unwell,
@@ -206,12 +207,12 @@ fn rerun(task: &TaskRow<'_>, attempt: &AttemptRow) -> TestRerun {
     let mut rerun = TestRerun::new(NonSuccessKind::Failure);
     let ty =
         attempt.failure.map(FailureClass::as_str).or(attempt.cause.map(Cause::as_str)).unwrap_or("rework");
-    let mut message = format!("attempt {}, {}: {ty}", attempt.n, attempt.kind.as_str());
+    let mut message = format!("attempt {}, {}: {ty}", attempt.number, attempt.kind.as_str());
     if let Some(points) = attempt.points {
         append!(message, ", score {points}");
     }
     rerun.set_type(ty).set_message(message.as_str());
-    let findings = clean(&findings(task, attempt.n));
+    let findings = clean(&findings(task, attempt.number));
     if !findings.is_empty() {
         rerun.set_stack_trace(findings.as_str());
     }

@@ -17,10 +17,11 @@ use super::style::TextLayout;
 use super::templates::render;
 use super::text::{against_bar, elapsed, time_of_day};
 use crate::report::{
-    documents::{FailureRow, GateRow, RunDocument},
+    documents::{GateRow, RunDocument},
     folds::{
         findings,
         rank::{Rank, reason},
+        view::FailureRow,
     },
     vocabulary::budget,
 };
@@ -41,7 +42,7 @@ impl Page for RunDocument<'_> {
         };
         let failure = |id: &TaskId| {
             let task = tasks.row(*id);
-            let how = task.failure.as_ref().map(FailureRow::words).unwrap_or_default();
+            let how = task.failure.map(FailureRow::words).unwrap_or_default();
             [vec![line(task.title, &how)], findings::top_lines(&task)].concat()
         };
         // Each for which the orchestrator said why there is no other way.

@@ -59,10 +59,10 @@ pub struct PlanDocument<'a> {
     #[serde(skip_serializing_if = "fields::in_templates")]
     pub tasks: Vec<TaskRow<'a>>,
     /// The quality gates of the mission.
-    gates: Vec<GateRow<'a>>,
+    gates: Vec<GateRuleRow<'a>>,
     /// The checkpoints and delays of the mission.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    holds: Vec<HoldRow<'a>>,
+    holds: Vec<HoldRuleRow<'a>>,
     /// The middleware around turns and around the whole graph.
     middleware: MiddlewareRow,
     /// Files that no task may change unless it names them in its `targetFiles`.
@@ -220,7 +220,8 @@ struct ApprovalRow<'a> {
 #[skip_serializing_none]
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct HoldRow<'a> {
+#[schemars(rename = "HoldRow")]
+struct HoldRuleRow<'a> {
     /// The kind of hold: `checkpoint` or `delay`.
     kind: &'static str,
     /// The name of the checkpoint or delay.
@@ -254,7 +255,8 @@ struct ExcludedRow<'a> {
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct GateRow<'a> {
+#[schemars(rename = "GateRow")]
+struct GateRuleRow<'a> {
     /// The name of the gate.
     name: &'a str,
     /// The tasks that it looks at.
@@ -409,7 +411,7 @@ fn agents(state: &State) -> Vec<AgentRow<'_>> {
     rows.collect()
 }
 
-fn holds(state: &State) -> Vec<HoldRow<'_>> {
+fn holds(state: &State) -> Vec<HoldRuleRow<'_>> {
     let plan = &*state.plan;
     let taken = plan.barrier_ids().filter(|id| plan.barrier(*id).part == Part::Selected);
     let rows = taken.map(|id| {
@@ -422,7 +424,7 @@ fn holds(state: &State) -> Vec<HoldRow<'_>> {
             BarrierKind::Checkpoint => ("checkpoint", None),
             BarrierKind::Delay(duration) => ("delay", Some(duration.0)),
         };
-        HoldRow {
+        HoldRuleRow {
             kind,
             name: &hold.name,
             after_tasks: titles(&hold.after),
@@ -444,10 +446,10 @@ impl<'a> ApprovalRow<'a> {
     }
 }
 
-fn gates(state: &State) -> Vec<GateRow<'_>> {
+fn gates(state: &State) -> Vec<GateRuleRow<'_>> {
     let plan = &*state.plan;
     let evaluated = plan.gates.iter().filter(|gate| gate.part == Part::Selected);
-    let rows = evaluated.map(|gate| GateRow {
+    let rows = evaluated.map(|gate| GateRuleRow {
         name: &gate.name,
         after_tasks: plan.titles(&gate.after),
         blocks_tasks: gate

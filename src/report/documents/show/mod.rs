@@ -16,10 +16,10 @@ use rules::{
 };
 
 use super::reviews::{CriterionRow, ScoreRow, criterion_rows, share};
-use super::{AttemptRow, TaskRow, Tasks, fields};
+use super::{TaskRow, Tasks, fields};
 use crate::report::folds::{
     history::{AttemptHistory, CallHistory, CallStanding, TaskHistory, TurnHistory, TurnStanding},
-    view::RunView,
+    view::{AttemptRow, RunView},
 };
 
 /// A file of the run, with the beginning of what it says.
@@ -427,14 +427,7 @@ fn attempt_row<'a>(
         }
     }
     FullAttempt {
-        attempt: AttemptRow {
-            n: attempt.number,
-            kind: attempt.kind,
-            verdict: seen.and_then(|seen| seen.verdict),
-            cause: seen.and_then(|seen| seen.cause),
-            points: seen.and_then(|seen| seen.points),
-            failure: None,
-        },
+        attempt: seen.copied().unwrap_or_else(|| AttemptRow::open(attempt.number, attempt.kind)),
         turns: attempt.turns.iter().map(|turn| turn_row(turn, files)).collect(),
         checks: check_rows(state, history.task, attempt, files),
         looks: look_rows(state, history.task, attempt),

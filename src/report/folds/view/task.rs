@@ -1,6 +1,10 @@
 //! What readers see of one task: its attempts, who reviewed them and what they said.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::UsageView;
+use crate::report::documents::fields;
 use rules::{
     domain::{
         AgentId, Answer, AttemptKind, Cause, DimensionScore, FailureClass, FailureMode, Finding, Points,
@@ -15,7 +19,7 @@ use rules::{
 #[derive(Debug, Clone, Default)]
 pub struct TaskView {
     /// All attempts, the first one first.
-    pub attempts: Vec<AttemptView>,
+    pub attempts: Vec<AttemptRow>,
     /// The start of the task's first turn.
     pub started_at: Option<Timestamp>,
     /// The moment when the task became done or failed.
@@ -28,24 +32,30 @@ pub struct TaskView {
     /// task has ended.
     pub judged: Option<Box<JudgedView>>,
     /// For failed tasks: how.
-    pub failure: Option<Box<FailureView>>,
+    pub failure: Option<Box<FailureRow>>,
     /// For tasks that wait for a person: what for.
     pub waiting: Option<Box<WaitingView>>,
 }
 
-/// The view of one attempt.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct AttemptView {
-    /// The number of the attempt, from 1 over the whole run.
+/// The result of one attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct AttemptRow {
+    /// The number of the attempt, from 1.
+    #[serde(rename = "n")]
     pub number: u32,
+    /// The kind of the attempt: the first one, a rework, a retry and so on.
     pub kind: AttemptKind,
-    /// The verdict on the attempt; `None` while the agent works or is judged, and for work that nobody judged.
+    /// The verdict on the attempt; `null` while it is open.
     pub verdict: Option<Verdict>,
+    /// Why the verdict is what it is.
     pub cause: Option<Cause>,
-    /// The class of the agent's own failure; `None` where the agent did not fail.
-    pub failure: Option<FailureClass>,
-    /// The score, where there is one.
+    /// The score in points; `null` where there is none.
+    #[serde(serialize_with = "fields::points")]
+    #[schemars(with = "Option<fields::PointsShape>")]
     pub points: Option<Points>,
+    /// With what its agent failed.
+    #[serde(skip)]
+    pub failure: Option<FailureClass>,
 }
 
 /// The findings and rejections of judging. Rare, so a task that just works has a pointer and no lists.
@@ -124,12 +134,15 @@ pub struct SeatDimension {
     pub outlier: bool,
 }
 
-/// How a task failed.
-#[derive(Debug, Clone, PartialEq)]
-pub struct FailureView {
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FailureRow {
+    /// How the task failed.
     pub mode: FailureMode,
-    /// With what, where the agent itself failed.
+    /// With what its agent failed; `null` where the agent did not.
     pub class: Option<FailureClass>,
+    /// The class of the failure by the conventions of telemetry (`error.type`); `null` where there is no class.
+    error_type: Option<&'static str>,
     /// The failure in words.
     pub message: String,
 }
@@ -188,24 +201,15 @@ impl TaskView {
             return;
         }
         self.forget_findings();
-        self.attempts.push(AttemptView {
-            number,
-            kind,
-            verdict: None,
-            cause: None,
-            failure: None,
-            points: None,
-        });
+        self.attempts.push(AttemptRow::open(number, kind));
     }
 
-    pub fn failure(&self, mode: FailureMode, reason: Option<&str>) -> FailureView {
+    pub fn failure(&self, mode: FailureMode, reason: Option<&str>) -> FailureRow {
         // Only a mode that an agent's own failure leads to has its class; a cancelled task has none.
         let class = self.attempts.last().and_then(|attempt| attempt.failure);
-        FailureView {
-            mode,
-            class: class.filter(|class| class.mode() == mode),
-            message: reason.unwrap_or_default().to_owned(),
-        }
+        let class = class.filter(|class| class.mode() == mode);
+        let error_type = class.map(FailureClass::error_type);
+        FailureRow { mode, class, error_type, message: reason.unwrap_or_default().to_owned() }
     }
 
     /// The findings of the current attempt, or of the last one of a task that has ended.
@@ -355,6 +359,20 @@ impl TaskView {
     pub fn seat_mut(&mut self, seat: SeatPlace) -> Option<&mut SeatView> {
         let review = self.review.as_deref_mut()?;
         review.seats.get_mut(seat.seat as usize)
+    }
+}
+
+impl AttemptRow {
+    /// An attempt that nobody has judged.
+    pub fn open(number: u32, kind: AttemptKind) -> Self {
+        Self { number, kind, verdict: None, cause: None, points: None, failure: None }
+    }
+}
+
+impl FailureRow {
+    /// `timeout: killed after 30m`
+    pub fn words(&self) -> String {
+        format!("{}: {}", self.mode.as_str(), self.message)
     }
 }
 
