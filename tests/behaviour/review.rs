@@ -118,6 +118,14 @@ fn a_task_of_a_run_is_judged_again_and_nothing_changes() {
 }
 
 #[test]
+fn the_progress_of_a_second_judgement_counts_its_checks() {
+    let workspace =
+        Mission::new().worker("true").task("work", |t| t.by("worker").check("test -f no")).workspace();
+    workspace.run_json(3, &[]);
+    workspace.quorum(&["review", "work"]).exits(5).says(&["1/1 check failed"]);
+}
+
+#[test]
 fn the_author_never_judges_its_own_work_again() {
     let workspace = Mission::new().reviewer("worker", "echo SCORE: 100").tasks(["write it"]).workspace();
     workspace.run_json(0, &[]);

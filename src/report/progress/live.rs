@@ -46,8 +46,8 @@ impl Live {
     pub fn observe(&mut self, state: &State, at: Timestamp, event: &Event) {
         self.now = at;
         match event {
-            Event::Run(RunEvent::Started(_)) => self.started = Some(at),
-            Event::Run(RunEvent::Resumed(_)) => {
+            // A run that judges recorded work again begins with a task that is under way, too.
+            Event::Run(RunEvent::Started(_) | RunEvent::Resumed(_)) => {
                 self.started = Some(at);
                 self.adopt(state, at);
             }
@@ -108,8 +108,8 @@ impl Live {
         *running = RunningTask { attempt, ..RunningTask::at(running.since) };
     }
 
-    /// Takes over the tasks that an earlier session left under way, which go on without a transition. Looks at
-    /// all tasks, once a session.
+    /// Takes over the tasks that are under way as the session begins, which go on without a transition. Looks at all tasks,
+    /// once a session.
     fn adopt(&mut self, state: &State, at: Timestamp) {
         let is_begun =
             |id: &TaskId| state.task(*id).holds_slot() || state.task(*id).status() == Status::Review;
