@@ -85,9 +85,9 @@ use clap::{ArgMatches, Command, CommandFactory, FromArgMatches, Parser, Subcomma
 use crate::report::documents::Halves;
 use command_error::Failure;
 use commands::{
-    agent, answer, calibrate, cancel, clean, completions, config, diff, dlq, doctor, events, explain, gate,
-    help, inbox, init, judge, logs, man, mcp, metrics, plan, report, request, resume, review, run, runs,
-    schema, show, status, validate, worker,
+    agent, answer, calibrate, cancel, clean, compare, completions, config, diff, dlq, doctor, events,
+    explain, gate, help, inbox, init, judge, logs, man, mcp, metrics, plan, report, request, resume, review,
+    run, runs, schema, show, status, validate, worker,
 };
 use screen::{Screen, not_printed};
 
@@ -193,6 +193,9 @@ enum Action {
     /// Write reports of a run, by kind
     #[command(after_help = "Example: quorum report latest --to junit=junit.xml --to html=report.html")]
     Report(report::ReportArgs),
+    /// Hold a run against an earlier one: scores, findings
+    #[command(after_help = "Example: quorum compare latest --max-drop 2 --no-new-findings")]
+    Compare(compare::CompareArgs),
     /// Inspect and retry notifications that failed
     #[command(after_help = "Example: quorum dlq retry 20261121-215900-123.n1")]
     Dlq(dlq::Dlq),
@@ -240,6 +243,7 @@ fn perform(action: Action, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
         Action::Metrics(arguments) => metrics::metrics(&arguments, screen),
         Action::Calibrate(arguments) => calibrate::calibrate(&arguments, screen),
         Action::Report(arguments) => report::report(&arguments, screen),
+        Action::Compare(arguments) => compare::compare(&arguments, screen),
         Action::Gate(arguments) => gate::gate(&arguments, screen),
         Action::Approve(arguments) => answer::approve(&arguments, screen),
         Action::Reject(arguments) => answer::reject(&arguments, screen),

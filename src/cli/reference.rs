@@ -18,7 +18,7 @@ const BEGINNING: &str = include_str!("reference.md");
 const USUAL: &str = "0";
 
 /// The exit codes of commands; every one has 2 for what is wrong with its arguments. What the page says nothing of is [`USUAL`].
-pub const EXITS: [(&str, &str); 49] = [
+pub const EXITS: [(&str, &str); 50] = [
     ("quorum run", "the outcome of the run; see [exit-codes.md](exit-codes.md)"),
     ("quorum resume", "the outcome of the run; 9 where accepted work is gone or the mission was changed"),
     ("quorum plan", "0, 2"),
@@ -48,6 +48,10 @@ pub const EXITS: [(&str, &str); 49] = [
         "0 it was told to end, 2 this build has no workers, 9 the server, the team's key or the folder for jobs cannot be used",
     ),
     ("quorum clean", "0, 9 a session is at work"),
+    (
+        "quorum compare",
+        "0, 2 unknown or nothing to compare, 5 `--max-drop` or `--no-new-findings` does not hold, 9 nobody vouches for a run",
+    ),
     ("quorum report", "0, 1 a report could not be written, 2 unknown"),
     ("quorum inbox", USUAL),
     ("quorum request submit", USUAL),

@@ -99,7 +99,7 @@ fn document(value: &Value) -> io::Result<Vec<u8>> {
 }
 
 /// Whether a file of the workspace is there, which says what reads like the name of one.
-fn is_there(run: &RunDocument<'_>) -> impl Fn(&Path) -> bool {
+pub fn is_there(run: &RunDocument<'_>) -> impl Fn(&Path) -> bool {
     let workspace = run.workspace().to_owned();
     move |path| workspace.join(path).is_file()
 }

@@ -24,6 +24,7 @@ mod changed_tests;
 mod checkpoints_and_delays;
 mod command_agents;
 mod command_line;
+mod compare;
 mod completions;
 mod concurrent;
 mod config;

@@ -22,9 +22,9 @@ use sources::{File, Sources};
 /// What each figure may be at most; what is not listed must be 0. Whoever makes a figure smaller lowers its ceiling. Who
 /// must raise one says in the commit message why.
 const CEILINGS: &[(&str, usize)] = &[
-    ("tokens: all", 882_277),
-    ("tokens: core", 535_462),
-    ("tokens: edges", 345_760),
+    ("tokens: all", 887_169),
+    ("tokens: core", 535_689),
+    ("tokens: edges", 350_425),
     ("largest circle of imports: agents", 5),
     ("largest circle of imports: cli", 2),
     ("largest circle of imports: domain", 7),

@@ -7,6 +7,7 @@
 //! | `calibrate` | `quorum calibrate`: judges, recorded or live, held against people |
 //! | `cancel` | `quorum cancel` and `quorum pause`: a person calls work off, or lets a session come to rest |
 //! | `clean` | `quorum clean`: removes runs that nobody needs any more |
+//! | `compare` | `quorum compare`: a run held against an earlier one (14) |
 //! | `completions` | `quorum completions`: what a shell reads once, so that it asks `complete` at every key |
 //! | `config` | `quorum config show`: which settings hold, and which layer each of them comes from |
 //! | `diff` | `quorum diff`: what an isolated task changed |
@@ -41,6 +42,7 @@ pub(super) mod answer;
 pub(super) mod calibrate;
 pub(super) mod cancel;
 pub(super) mod clean;
+pub(super) mod compare;
 pub(super) mod completions;
 pub(super) mod config;
 pub(super) mod diff;

@@ -6,6 +6,7 @@
 //! | `baseline` | `quorum.baseline/v1`: what the checks of a mission say before any work on it (24) |
 //! | `calibration` | `quorum.calibration/v1`: judges and panels held against people |
 //! | `commands` | what single commands print: one small struct each |
+//! | `compare` | `quorum.compare/v1`: one run held against another (14) |
 //! | `counts` | how many tasks are what, as numbers and in words |
 //! | `diff` | what a task in a folder of its own changed |
 //! | `doctor` | `quorum.doctor/v1`: whether this machine can run a mission |
@@ -31,6 +32,7 @@
 mod baseline;
 pub mod calibration;
 pub mod commands;
+pub mod compare;
 mod counts;
 pub(super) mod diff;
 pub mod doctor;

@@ -83,6 +83,11 @@ impl<'a> ReviewRow<'a> {
         }
     }
 
+    /// Who judged, and the model behind them where it is known.
+    pub fn seat(&self) -> (&'a str, Option<&'a str>) {
+        (self.reviewer, self.model)
+    }
+
     /// A person decides without scores.
     fn of_person(name: &'a str) -> Self {
         Self { stage: Stage::Judge.as_str(), reviewer: name, ..Self::default() }

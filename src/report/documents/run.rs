@@ -380,6 +380,11 @@ pub(crate) struct RunUsage {
 }
 
 impl RunUsage {
+    /// The known cost in dollars.
+    pub fn cost(&self) -> Option<f64> {
+        self.used.cost
+    }
+
     fn of(state: &State) -> Self {
         let spent = state.ledger.spent();
         Self {

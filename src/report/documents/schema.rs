@@ -13,6 +13,7 @@ use super::commands::{
     ExplainDocument, InitDocument, IntakeDocument, KeyDocument, LogsDocument, RecordedDocument,
     SalvageDocument, ValidateDocument,
 };
+use super::compare::CompareDocument;
 use super::doctor::DoctorDocument;
 use super::plan::PlanDocument;
 use super::replay::ReplayDocument;
@@ -51,6 +52,7 @@ pub fn documents() -> Vec<DocumentKind> {
         kind::<PublicEvent>("`events --format jsonl`, a line each"),
         kind::<RunsDocument<'_>>("`runs`"),
         kind::<MetricsDocument<'_>>("`metrics`"),
+        kind::<CompareDocument<'_>>("`compare`"),
         kind::<GateDocument<'_>>("`gate`"),
         inbox("quorum.inbox/v1", "`inbox`"),
         inbox("quorum.approvals/v1", "`approvals`"),

@@ -366,6 +366,9 @@ pub(crate) struct DimensionRow<'a> {
     pub dimension: &'a str,
     /// From 1 to 5.
     pub score: f64,
+    /// The score in points, as the reviewers gave it together.
+    #[serde(skip)]
+    pub points: Points,
     /// The weight of the dimension among those of the task.
     pub weight: Option<f64>,
     /// The reason for the score.
@@ -377,6 +380,7 @@ impl<'a> DimensionRow<'a> {
         Self {
             dimension: &scored.dimension,
             score: scored.points.score_f64(),
+            points: scored.points,
             weight: weight(state, id, &scored.dimension),
             reasoning: &scored.reasoning,
         }

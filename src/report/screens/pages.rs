@@ -13,6 +13,7 @@ use crate::report::documents::{
         CleanDocument, CompletionsDocument, ConfigDocument, DeadLettersDocument, ExplainDocument,
         IntakeDocument, KeyDocument, SalvageDocument, ValidatedFile,
     },
+    compare::CompareDocument,
     diff::DiffRow,
     doctor::DoctorDocument,
     plan::{PlanDocument, TaskRow},
@@ -50,6 +51,7 @@ macro_rules! pages {
 pages! {
     CalibrationDocument => "calibrate.txt";
     CleanDocument<'_> => "clean.txt";
+    CompareDocument<'_> => "compare.txt";
     ConfigDocument<'_> => "config.txt";
     DoctorDocument<'_> => "doctor.txt";
     ExplainDocument => "explain.txt";

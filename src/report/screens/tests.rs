@@ -275,7 +275,13 @@ fn what_a_review_came_to() {
         suggested_fix: None,
         open: false,
     }];
-    let dimension = |dimension, score, reasoning| DimensionRow { dimension, score, weight: None, reasoning };
+    let dimension = |dimension, score, reasoning| DimensionRow {
+        dimension,
+        score,
+        points: rules::domain::Points::ZERO,
+        weight: None,
+        reasoning,
+    };
     let mut document = ReviewDocument::new(HOSTILE, "llm", OutcomeClass::BelowThreshold);
     (document.points, document.bar) = (Some(52.5), Some(60.0));
     document.dimensions = vec![dimension("correctness", 2.0, LONG), dimension(HOSTILE, 3.25, "fine")];

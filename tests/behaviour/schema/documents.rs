@@ -160,6 +160,11 @@ fn of_no_run(printed: &mut Printed) {
     printed.take("completions", &workspace, 0, &["completions", "bash"]);
     printed.take("init", &workspace, 0, &["init", "new", "--yes"]);
     printed.take("runs", &workspace, 0, &["runs"]);
+    let twice = Mission::new().worker("true").tasks(["work"]).workspace();
+    for run in ["one", "two"] {
+        twice.run_json(0, &["--run-id", run]);
+    }
+    printed.take("compare", &twice, 0, &["compare", "two"]);
     let doctor = workspace.quorum(&["doctor", "--json"]);
     printed.add("doctor", doctor.json());
 }

@@ -20,6 +20,7 @@
 //! | `hollow` | work in name only: what an agent says that has done nothing (6, preflight) |
 //! | `parser` | a verdict out of a reviewer's reply (7, 9) |
 //! | `mean_colour` | the mean colour of a picture's region against the one that is expected (15) |
+//! | `paired_difference` | how far the scores of one run lie above another's, and how sure that is (14) |
 //! | `prior` | points of an earlier review and what the next reviewer answers for them (4) |
 //! | `probes` | criteria cut into probes by an agent (10): what it may say, and what is missing of it |
 //! | `protected` | programs and files that judging commands name: what the work is judged by (22) |
@@ -43,6 +44,7 @@ pub mod heuristic;
 pub mod hollow;
 pub mod intake_reply;
 pub mod mean_colour;
+pub mod paired_difference;
 pub mod parser;
 pub mod prior;
 pub mod probes;

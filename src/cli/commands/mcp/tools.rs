@@ -108,7 +108,12 @@ const OF_CLIENTS: [ToolRow; 14] = [
         &[("task", "task"), RUN, ("attempt", "attempt")],
         "Show what the agent of a task wrote.",
     ),
-    listed("diff", Manner::Look, &[("task", "task"), RUN], "Show what a task in a worktree changed."),
+    listed(
+        "diff",
+        Manner::Look,
+        &[("task", "task"), RUN],
+        "Show what a task in a worktree, or a run, changed.",
+    ),
     listed(
         "explain",
         Manner::Look,
