@@ -87,7 +87,7 @@ use command_error::Failure;
 use commands::{
     agent, answer, calibrate, cancel, clean, compare, completions, config, diff, dlq, doctor, events,
     explain, gate, help, inbox, init, judge, logs, man, mcp, metrics, plan, report, request, resume, review,
-    run, runs, schema, show, status, validate, worker,
+    run, runs, schema, show, stats, status, validate, worker,
 };
 use screen::{Screen, not_printed};
 
@@ -184,6 +184,9 @@ enum Action {
     /// Show scores, fixes, retries of tasks and agents
     #[command(after_help = "Example: quorum metrics --json | jq .mission.avgScore")]
     Metrics(metrics::MetricsArgs),
+    /// Show how agents and judges did over all runs
+    #[command(after_help = "Example: quorum stats --since 30d --by judge")]
+    Stats(stats::StatsArgs),
     /// List the runs, the newest last
     #[command(after_help = "Example: quorum runs -n 5")]
     Runs(runs::Runs),
@@ -241,6 +244,7 @@ fn perform(action: Action, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
         Action::Runs(arguments) => runs::runs(&arguments, screen),
         Action::Clean(arguments) => clean::clean(&arguments, screen),
         Action::Metrics(arguments) => metrics::metrics(&arguments, screen),
+        Action::Stats(arguments) => stats::stats(&arguments, screen),
         Action::Calibrate(arguments) => calibrate::calibrate(&arguments, screen),
         Action::Report(arguments) => report::report(&arguments, screen),
         Action::Compare(arguments) => compare::compare(&arguments, screen),

@@ -18,7 +18,7 @@ const BEGINNING: &str = include_str!("reference.md");
 const USUAL: &str = "0";
 
 /// The exit codes of commands; every one has 2 for what is wrong with its arguments. What the page says nothing of is [`USUAL`].
-pub const EXITS: [(&str, &str); 50] = [
+pub const EXITS: [(&str, &str); 51] = [
     ("quorum run", "the outcome of the run; see [exit-codes.md](exit-codes.md)"),
     ("quorum resume", "the outcome of the run; 9 where accepted work is gone or the mission was changed"),
     ("quorum plan", "0, 2"),
@@ -60,6 +60,7 @@ pub const EXITS: [(&str, &str); 50] = [
     ("quorum request reject", USUAL),
     ("quorum request cancel", USUAL),
     ("quorum metrics", USUAL),
+    ("quorum stats", USUAL),
     ("quorum runs", USUAL),
     ("quorum dlq list", USUAL),
     ("quorum dlq show", USUAL),

@@ -64,6 +64,11 @@ impl LiveView {
         }
     }
 
+    /// The view so far; `None` before the first record.
+    pub fn view(&self) -> Option<&RunView> {
+        self.0.as_ref()
+    }
+
     /// The view; empty if nothing happened.
     pub fn into_view(self, state: &State) -> RunView {
         let mut view = self.0.unwrap_or_else(|| RunView::new(&state.plan));

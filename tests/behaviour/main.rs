@@ -151,6 +151,7 @@ mod soak;
 mod stage_tools;
 mod stages;
 mod stale_agents;
+mod stats;
 mod storage;
 mod storage_faults;
 #[cfg(target_os = "linux")]

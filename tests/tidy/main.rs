@@ -22,9 +22,9 @@ use sources::{File, Sources};
 /// What each figure may be at most; what is not listed must be 0. Whoever makes a figure smaller lowers its ceiling. Who
 /// must raise one says in the commit message why.
 const CEILINGS: &[(&str, usize)] = &[
-    ("tokens: all", 887_169),
-    ("tokens: core", 535_689),
-    ("tokens: edges", 350_425),
+    ("tokens: all", 891_244),
+    ("tokens: core", 535_827),
+    ("tokens: edges", 354_362),
     ("largest circle of imports: agents", 5),
     ("largest circle of imports: cli", 2),
     ("largest circle of imports: domain", 7),

@@ -109,6 +109,7 @@ topics! {
     "strict-judging": "guides/strict-judging.md",
     "workers": "reference/workers.md",
     "your-agent": "guides/your-agent.md",
+    "which-agent": "guides/which-agent.md",
     "worktrees": "guides/worktrees.md",
     "agent-clis": "guides/agent-clis.md",
     "presets": "reference/presets.md",

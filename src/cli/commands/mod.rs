@@ -33,6 +33,7 @@
 //! | `runs` | `quorum runs`: the runs of the state folder |
 //! | `schema` | `quorum schema`: what a file may hold, for editors as JSON Schema and for people key by key; what documents hold |
 //! | `show` | `quorum show`: everything about one task of a run |
+//! | `stats` | `quorum stats`: how agents and judges did over all runs (14) |
 //! | `status` | `quorum status`: a run as its journal tells it, whether somebody works on it or not |
 //! | `validate` | `quorum validate`: everything that is wrong with mission files, without a network and without starting anything |
 //! | `worker` | `quorum worker`: runs agents of other machines' missions |
@@ -68,6 +69,7 @@ pub(super) mod run;
 pub(super) mod runs;
 pub(super) mod schema;
 pub(super) mod show;
+pub(super) mod stats;
 pub(super) mod status;
 pub(super) mod validate;
 pub(super) mod worker;

@@ -25,6 +25,7 @@
 //! | `runs` | `quorum.runs/v1`: the runs of a state folder, the newest last |
 //! | `schema` | the table of documents, and the JSON Schema of each |
 //! | `show` | `quorum.show/v1`: one task with all that is known about it |
+//! | `stats` | `quorum.stats/v1`: how agents and judges did over all runs (14) |
 //! | `task` | one task of `quorum.run/v1` |
 //! | `tasks` | the tasks of a run: their rows, and which of them are asked for |
 //! | `waits` | what a run waits for, and what operators should know of |
@@ -51,6 +52,7 @@ mod run;
 pub mod runs;
 pub mod schema;
 pub mod show;
+pub mod stats;
 mod task;
 mod tasks;
 mod waits;

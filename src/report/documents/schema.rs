@@ -19,6 +19,7 @@ use super::plan::PlanDocument;
 use super::replay::ReplayDocument;
 use super::runs::RunsDocument;
 use super::show::TaskDocument;
+use super::stats::StatsDocument;
 use super::{
     BaselineDocument, EventsDocument, GateDocument, InboxDocument, JudgeTestDocument, MetricsDocument,
     PublicEvent, ReviewDocument, RunDocument, calibration,
@@ -52,6 +53,7 @@ pub fn documents() -> Vec<DocumentKind> {
         kind::<PublicEvent>("`events --format jsonl`, a line each"),
         kind::<RunsDocument<'_>>("`runs`"),
         kind::<MetricsDocument<'_>>("`metrics`"),
+        kind::<StatsDocument<'_>>("`stats`"),
         kind::<CompareDocument<'_>>("`compare`"),
         kind::<GateDocument<'_>>("`gate`"),
         inbox("quorum.inbox/v1", "`inbox`"),

@@ -20,6 +20,7 @@ use crate::report::documents::{
     replay::ReplayDocument,
     runs::{LeftRuns, RunsDocument},
     show::TaskDocument,
+    stats::StatsDocument,
 };
 use rules::domain::OutcomeClass;
 
@@ -66,6 +67,7 @@ pages! {
     ReviewDocument<'_> => "review.txt";
     RunsDocument<'_> => "runs.txt";
     SalvageDocument<'_> => "salvage.txt";
+    StatsDocument<'_> => "stats.txt";
     ValidatedFile<'_> => "validate.txt";
 }
 

@@ -122,6 +122,7 @@ fn of_a_run(printed: &mut Printed) {
     printed.take("logs", &workspace, 0, &["logs", "talks"]);
     printed.take("metrics", &workspace, 0, &["metrics"]);
     printed.take("gate", &workspace, 4, &["gate"]);
+    printed.take("stats", &workspace, 0, &["stats", "--by", "judge"]);
     printed.take("runs", &workspace, 0, &["runs"]);
     printed.take("replay", &workspace, 0, &["review", "--replay"]);
     printed.take("salvage", &workspace, 0, &["doctor", "state", "--keep-good-prefix", "one"]);
@@ -165,6 +166,7 @@ fn of_no_run(printed: &mut Printed) {
         twice.run_json(0, &["--run-id", run]);
     }
     printed.take("compare", &twice, 0, &["compare", "two"]);
+    printed.take("stats", &twice, 0, &["stats"]);
     let doctor = workspace.quorum(&["doctor", "--json"]);
     printed.add("doctor", doctor.json());
 }

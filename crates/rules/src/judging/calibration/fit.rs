@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::measure::{Estimate, Random, rounded as four};
-use super::statistics::{auroc, interval};
+use super::statistics::{auroc, interval, wilson};
 use crate::domain::{Digest, Points};
 
 /// Fewer labels carry no fit.
@@ -334,11 +334,10 @@ fn newton<'a>(cases: impl Iterator<Item = &'a LabelledWork> + Clone, mut fit: Fi
     fit
 }
 
-/// The upper end of the 80 % interval (Wilson's) of a share of so many.
+/// The upper end of the 80 % interval of a share of so many.
 fn upper_end(share: f64, n: f64) -> f64 {
     const Z: f64 = 1.281_551_565_5;
-    let reach = Z * (Z * Z + 4.0 * n * share * (1.0 - share)).sqrt();
-    (2.0 * n * share + Z * Z + reach) / (2.0 * (n + Z * Z))
+    wilson(share, n, Z).1
 }
 
 /// Six decimals: what is stored is read back as it was.

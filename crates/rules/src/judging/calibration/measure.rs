@@ -6,7 +6,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::domain::Points;
-use crate::judging::calibration::statistics::{Confusion, auroc, interval, kendall, mean_error, spearman};
+use crate::judging::calibration::statistics::{
+    Confusion, auroc, interval, kendall, mean_error, spearman, wilson,
+};
 
 /// Scores beside the truth, item by item.
 #[derive(Debug, Clone, Default)]
@@ -134,6 +136,13 @@ impl Estimate {
     }
 }
 
+/// A share with its 95 % interval (Wilson's); `None` of nothing.
+pub fn share_of(part: u64, all: u64) -> Option<Estimate> {
+    const Z: f64 = 1.959_963_984_5;
+    let share = part as f64 / all as f64;
+    (all > 0).then(|| Estimate::of(share, Some(wilson(share, all as f64, Z))))
+}
+
 /// Rounds to four decimals.
 pub fn rounded(value: f64) -> f64 {
     (value * 10_000.0).round() / 10_000.0
@@ -199,6 +208,15 @@ mod tests {
             );
         }
         sample
+    }
+
+    #[test]
+    fn a_share_of_few_is_unsure_and_of_nothing_is_none() {
+        assert_eq!(share_of(0, 0), None);
+        let ends = |part, all| share_of(part, all).unwrap().interval.unwrap();
+        // The figures of Wilson's formula, as textbooks have them.
+        assert_eq!((ends(0, 10), ends(5, 10)), ((0.0, 0.2775), (0.2366, 0.7634)));
+        assert_eq!(ends(900, 1_000), (0.8798, 0.9171));
     }
 
     #[test]

@@ -25,7 +25,7 @@ mod suggest;
 
 pub use evaluate::{EvaluatedJudge, Evaluation, EvaluationSettings, MOST_JUDGES, cases, evaluate, steps};
 pub use fit::{Drift, FEW, Figures, Fit, LabelledWork, Unfit, reliability, roc};
-pub use measure::{Estimate, Measures, Random, Sample, rounded};
+pub use measure::{Estimate, Measures, Random, Sample, rounded, share_of};
 pub use panel::{Skips, consensus_points, skips};
 pub use rows::{Collector, ReviewerView, row_key, shown};
 pub use stored::{StoredFit, StoredFits, StoredSeat};

@@ -177,6 +177,14 @@ impl Confusion {
     }
 }
 
+/// Wilson's interval of a share of `n`, so many standard deviations to either side.
+pub fn wilson(share: f64, n: f64, deviations: f64) -> (f64, f64) {
+    let z = deviations;
+    let reach = z * (z * z + 4.0 * n * share * (1.0 - share)).sqrt();
+    let end = |reach: f64| (2.0 * n * share + z * z + reach) / (2.0 * (n + z * z));
+    (end(-reach), end(reach))
+}
+
 /// The interval of the middle 95 of 100 values, if there are enough of them to say.
 pub fn interval(mut values: Vec<f64>) -> Option<(f64, f64)> {
     const ENOUGH: usize = 20;
