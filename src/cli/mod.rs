@@ -14,6 +14,7 @@
 //! | `commands` | the subcommands, one file each. A command imports no other one: what two of them need lies above |
 //! | `complete` | what a shell offers at the tab key |
 //! | `confirm` | questions to a person |
+//! | `decision` | a person's decisions, as commands and forms give them |
 //! | `defined_agents` | the agents that a file defines, for judging without a run |
 //! | `desk` | `--via temporal`: a command is done at the desk of its run, on another machine |
 //! | `event_loop` | the event loop of a command: asynchronous work is waited for |
@@ -50,6 +51,7 @@ mod command_tree;
 mod commands;
 mod complete;
 mod confirm;
+mod decision;
 mod defined_agents;
 mod desk;
 mod event_loop;
@@ -87,7 +89,7 @@ use command_error::Failure;
 use commands::{
     agent, answer, calibrate, cancel, clean, compare, completions, config, diff, dlq, doctor, events,
     explain, gate, help, inbox, init, judge, logs, man, mcp, metrics, plan, report, request, resume, review,
-    run, runs, schema, show, stats, status, validate, worker,
+    run, runs, schema, serve, show, stats, status, validate, worker,
 };
 use screen::{Screen, not_printed};
 
@@ -205,6 +207,7 @@ enum Action {
     Init(init::Init),
     Worker(worker::WorkerArgs),
     Mcp(mcp::Mcp),
+    Serve(serve::Serve),
     Doctor(doctor::Doctor),
     Config(config::ConfigArgs),
     Schema(schema::Schema),
@@ -267,6 +270,7 @@ fn perform(action: Action, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
         Action::Config(arguments) => config::config(&arguments, matches, screen),
         Action::Doctor(arguments) => doctor::doctor(&arguments, &command_line(), screen),
         Action::Mcp(arguments) => mcp::mcp(&arguments, &command_line(), screen),
+        Action::Serve(arguments) => serve::serve(&arguments, screen),
         Action::Worker(arguments) => worker::worker(&arguments, screen),
         Action::Init(arguments) => init::init(&arguments, screen),
         Action::Man(arguments) => man::man(&arguments, command_line(), screen),

@@ -2,6 +2,7 @@
 
 use std::io::{self, IsTerminal as _, Write};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -59,10 +60,11 @@ pub fn refuse_agents() -> Result<(), Failure> {
     Ok(())
 }
 
-/// A run that an agent began, as a client of `quorum mcp`, takes a person's word at a terminal only: the agent has a shell, too.
+/// A run that an agent began, as a client of `quorum mcp`, takes a person's word at a terminal only, or on the page of a server that
+/// was begun at one: the agent has a shell, too.
 ///
 /// # Errors
-/// When nobody sits at standard input, and the run is such a one.
+/// When nobody sat at standard input when this process began, and the run is such a one.
 pub fn refuse_without_a_person(run: &RunFolder) -> Result<(), Failure> {
     if io::stdin().is_terminal() {
         return Ok(());
@@ -80,7 +82,7 @@ pub fn refuse_without_a_person(run: &RunFolder) -> Result<(), Failure> {
     Err(environment!(
         "an agent began run {id} by way of `quorum mcp`: this command is for a person, at a terminal"
     )
-    .help("give it where standard input is a terminal"))
+    .help("give it where standard input is a terminal, or on the page of a `quorum serve` that was begun at one"))
 }
 
 /// The fate of a command that was submitted.
@@ -100,15 +102,29 @@ pub fn submit_command(
     command: Command,
     actor: &ActorArgs,
 ) -> Result<Submitted, Failure> {
+    submit_as(folder, run, command, actor.name())
+}
+
+/// Gives a command to a run, as [`submit_command`] does, by a person of this name.
+pub fn submit_as(
+    folder: &StateFolder,
+    run: &RunFolder,
+    command: Command,
+    by: String,
+) -> Result<Submitted, Failure> {
+    static GIVEN: AtomicU32 = AtomicU32::new(0);
     refuse_agents()?;
     if !command.only_stops() {
         refuse_without_a_person(run)?;
     }
     let queued = Queued {
-        // Sorts by time; one process gives one command.
-        id: format!("{:015}-{}", Timestamp::now().0, std::process::id()),
+        // Sorts by time; a server gives more than one.
+        id: {
+            let number = GIVEN.fetch_add(1, Ordering::Relaxed);
+            format!("{:015}-{}-{number}", Timestamp::now().0, std::process::id())
+        },
         run: run.id().clone(),
-        by: actor.name(),
+        by,
         command,
     };
     let mut waiting: Option<PathBuf> = None;
@@ -237,16 +253,23 @@ pub fn apply_failure(error: ApplyError) -> Failure {
     }
 }
 
+impl Submitted {
+    /// What became of the command, as documents say it, and the exit code.
+    pub fn word(self) -> (&'static str, u8) {
+        match self {
+            Self::Decided(CommandResult::Applied) => ("applied", 0),
+            Self::Decided(CommandResult::AlreadySo) => ("already-so", 0),
+            Self::Decided(CommandResult::Unknown) => ("unknown", 2),
+            Self::Decided(CommandResult::DecidedOtherwise) => ("decided-otherwise", 4),
+            Self::Decided(CommandResult::TooEarly) => ("too-early", 8),
+            Self::Queued => ("queued", 8),
+        }
+    }
+}
+
 /// Says what became of a command. Returns the exit code.
 pub fn print_result(screen: &Screen, run: &RunFolder, given: Submitted, what: &str) -> u8 {
-    let (word, code) = match given {
-        Submitted::Decided(CommandResult::Applied) => ("applied", 0),
-        Submitted::Decided(CommandResult::AlreadySo) => ("already-so", 0),
-        Submitted::Decided(CommandResult::Unknown) => ("unknown", 2),
-        Submitted::Decided(CommandResult::DecidedOtherwise) => ("decided-otherwise", 4),
-        Submitted::Decided(CommandResult::TooEarly) => ("too-early", 8),
-        Submitted::Queued => ("queued", 8),
-    };
+    let (word, code) = given.word();
     if screen.is_json() {
         screen.document(&CommandDocument { run_id: run.id(), result: word, exit_code: code });
         return code;

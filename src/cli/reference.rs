@@ -18,7 +18,7 @@ const BEGINNING: &str = include_str!("reference.md");
 const USUAL: &str = "0";
 
 /// The exit codes of commands; every one has 2 for what is wrong with its arguments. What the page says nothing of is [`USUAL`].
-pub const EXITS: [(&str, &str); 51] = [
+pub const EXITS: [(&str, &str); 52] = [
     ("quorum run", "the outcome of the run; see [exit-codes.md](exit-codes.md)"),
     ("quorum resume", "the outcome of the run; 9 where accepted work is gone or the mission was changed"),
     ("quorum plan", "0, 2"),
@@ -26,6 +26,7 @@ pub const EXITS: [(&str, &str); 51] = [
     ("quorum cancel", "0, 2 unknown, 8 queued, 9 refused"),
     ("quorum pause", "0, 2, 8 queued, 9 refused"),
     ("quorum status", "0; with `--exit-code` the code of the run"),
+    ("quorum serve", "0 it was told to end, 2, 9 the port is taken, or an agent asks"),
     ("quorum show", "0, 2 unknown"),
     ("quorum diff", "0, 2 unknown or not in a worktree"),
     ("quorum logs", "0, 2 unknown"),

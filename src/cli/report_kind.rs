@@ -10,10 +10,10 @@ use serde_json::Value;
 
 use crate::report::{
     documents::RunDocument,
-    folds::alerts::alerts,
+    folds::{alerts::alerts, history::Histories},
     formats::{
         code_quality::code_quality,
-        html::{PageInput, histories, html},
+        html::{PageInput, ShownState, histories, html},
         junit::junit,
         markdown::markdown,
         sarif::sarif,
@@ -82,7 +82,7 @@ impl ReportKind {
     /// Where the journal cannot be read again, or the format refuses what it holds.
     pub fn render(self, folder: &RunFolder, run: &RunDocument<'_>) -> io::Result<Vec<u8>> {
         match self {
-            Self::Html => page(folder, run),
+            Self::Html => page(folder, run, histories(run), None, |told| html(&told)).map(String::into_bytes),
             Self::Junit => Ok(junit(run).map_err(io::Error::other)?.into_bytes()),
             Self::Markdown => markdown(run, usize::MAX).map(String::into_bytes).map_err(io::Error::other),
             Self::Json => run.to_bytes(),
@@ -127,9 +127,17 @@ impl FromStr for ReportTarget {
     }
 }
 
-/// The HTML page. What was said in every attempt is in the journal only, so it is read once more.
-fn page(folder: &RunFolder, run: &RunDocument<'_>) -> io::Result<Vec<u8>> {
-    let mut histories = histories(run);
+/// A page of HTML with stories of tasks. What was said in every attempt is in the journal only, so it is read once more.
+///
+/// # Errors
+/// Where that cannot be done, or the page not be drawn.
+pub fn page(
+    folder: &RunFolder,
+    run: &RunDocument<'_>,
+    mut histories: Histories,
+    shown: Option<ShownState>,
+    draw: impl FnOnce(PageInput<'_>) -> Result<String, minijinja::Error>,
+) -> io::Result<String> {
     let mut vouched = VerifiedFiles::default();
     recover(folder, |_, record| {
         record.events.iter().for_each(|event| vouched.take(folder, event));
@@ -141,6 +149,5 @@ fn page(folder: &RunFolder, run: &RunDocument<'_>) -> io::Result<Vec<u8>> {
         let by_worker = matches!(name, SpoolName::Out(_) | SpoolName::Err(_) | SpoolName::Result(_));
         by_worker.then(|| file_view(folder, name, &vouched)).flatten()
     };
-    let told = PageInput { run, histories: &histories, files: &quoted };
-    html(&told).map(String::into_bytes).map_err(io::Error::other)
+    draw(PageInput { run, histories: &histories, files: &quoted, shown }).map_err(io::Error::other)
 }

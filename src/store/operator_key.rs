@@ -100,6 +100,27 @@ impl OperatorKey {
             .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "the key was just made and is gone"))
     }
 
+    /// A key that nobody else has, and that ends with this process.
+    ///
+    /// # Errors
+    /// When the system has no randomness to give.
+    pub fn of_this_process() -> io::Result<Self> {
+        Ok(Self(random()?.to_vec()))
+    }
+
+    /// The key in a file that only this user can read, if it is there.
+    ///
+    /// # Errors
+    /// When it cannot be read, is too short, or others can read it too.
+    pub fn in_file(path: &Path) -> io::Result<Option<Self>> {
+        read(path)
+    }
+
+    /// The text of the key, without blanks around it; `None` where it is none.
+    pub fn as_text(&self) -> Option<&str> {
+        std::str::from_utf8(&self.0).ok().map(str::trim)
+    }
+
     /// A mark that tells this key from others, and tells nothing of it.
     pub fn fingerprint(&self) -> String {
         self.code("fingerprint")[..16].to_owned()
@@ -154,12 +175,17 @@ fn read(path: &Path) -> io::Result<Option<OperatorKey>> {
     Ok(Some(OperatorKey(key)))
 }
 
+fn random() -> io::Result<[u8; KEY_BYTES]> {
+    let mut key = [0; KEY_BYTES];
+    fs::File::open("/dev/urandom")?.read_exact(&mut key)?;
+    Ok(key)
+}
+
 /// Two that make it at once end with the same key: it appears whole or not at all, and the first one stays.
 fn make(path: &Path) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("/"));
     fs::create_dir_all(folder)?;
-    let mut key = [0; KEY_BYTES];
-    fs::File::open("/dev/urandom")?.read_exact(&mut key)?;
+    let key = random()?;
     let temporary = folder.join(format!(".key-{}", std::process::id()));
     let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&temporary)?;
     file.write_all(&key)?;

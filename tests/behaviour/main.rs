@@ -143,6 +143,7 @@ mod schema;
 mod scratch;
 mod secrets;
 mod self_approval;
+mod serve;
 mod settings;
 mod show_and_logs;
 mod shown_tool_calls;

@@ -3,6 +3,7 @@
 //! Every start of the binary has a deadline; one that does not end is killed with all that it started and fails its
 //! test, so that a hang is a red test and never a stuck suite.
 
+pub mod browser;
 pub mod events;
 pub mod journal;
 pub mod junit;

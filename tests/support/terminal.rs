@@ -79,6 +79,11 @@ impl AtTerminal {
         }
     }
 
+    /// What was shown so far.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
     /// The person types.
     pub fn types(&mut self, keys: &str) {
         self.master.write_all(keys.as_bytes()).expect("it can be typed");

@@ -94,13 +94,30 @@ fn has_one_number(pid: Pid) -> io::Result<bool> {
 /// # Errors
 /// When that cannot be seen.
 pub fn lives_here(pid: Pid) -> io::Result<bool> {
+    Ok(lives_among_us(pid)? && shares(pid, &["mnt"])?)
+}
+
+/// Whether a process lives in the namespaces of processes and users that this one lives in. Its files may be others: those of a
+/// browser in a package of its own mostly are.
+///
+/// # Errors
+/// When that cannot be seen.
+pub fn lives_among_us(pid: Pid) -> io::Result<bool> {
     if cfg!(not(target_os = "linux")) {
         return Ok(true);
     }
     if !has_one_number(pid)? {
         return Ok(false);
     }
-    for kind in ["pid", "user", "mnt"] {
+    shares(pid, &["pid", "user"])
+}
+
+/// Whether a process shares its namespaces of these kinds with this one.
+fn shares(pid: Pid, kinds: &[&str]) -> io::Result<bool> {
+    if cfg!(not(target_os = "linux")) {
+        return Ok(true);
+    }
+    for kind in kinds {
         let its = fs::read_link(format!("/proc/{}/ns/{kind}", pid.as_raw_nonzero()));
         match (its, fs::read_link(format!("/proc/self/ns/{kind}"))) {
             (Ok(its), Ok(own)) if its == own => {}

@@ -101,6 +101,6 @@ pub use protocol::{
     SupervisorEvent, Tier,
 };
 pub use resolve::{places, resolve, this_program};
-pub use socket::{PeerRefused, SocketAddress, is_at_terminal, may_command, may_speak};
+pub use socket::{PeerRefused, SocketAddress, is_at_terminal, may_command, may_command_by_tcp, may_speak};
 pub use start::Bounds;
 pub use turn_marker::TURN_KEY_VARIABLE;

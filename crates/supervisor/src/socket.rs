@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io;
+use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -14,6 +15,7 @@ use crate::files::{if_there, no_links};
 use super::belonging::{self, is_an_agents};
 use super::identity::pid_of;
 use super::platform;
+use super::platform::tcp_peers::tcp_peer;
 use super::posix;
 
 /// The most peers that may have connected before they are let in.
@@ -141,6 +143,36 @@ pub fn may_command(socket: &impl AsFd, uid: u32, pid: Option<u32>) -> Result<(),
         Some(held) if belonging::has_ended(&held) => Err(PeerRefused::Gone),
         _ => Ok(()),
     }
+}
+
+/// Whether whoever is at the other end of a TCP connection may give commands: from this machine only this user's own processes, and
+/// none that was started by an agent of a run. Of another machine, and where the system does not tell, nothing is known.
+///
+/// # Errors
+/// [`PeerRefused`]; also when the process is on this machine and cannot be told.
+pub fn may_command_by_tcp(ours: SocketAddr, theirs: SocketAddr) -> Result<(), PeerRefused> {
+    let unseen = "the process that asks cannot be seen from here; give the command at a terminal";
+    let peer = match tcp_peer(ours, theirs) {
+        Ok(Some(peer)) => peer,
+        Ok(None) => return Ok(()),
+        Err(_) => return because(unseen),
+    };
+    if peer.holders.is_empty() {
+        return because(unseen);
+    }
+    for pid in peer.holders {
+        may_speak(peer.uid, Some(pid))?;
+        match pid_of(pid).map(belonging::lives_among_us) {
+            Some(Ok(true)) => {}
+            Some(Ok(false)) => {
+                return because(
+                    "the process that asks lives in namespaces of its own; give the command at a terminal",
+                );
+            }
+            _ => return because(unseen),
+        }
+    }
+    Ok(())
 }
 
 /// Whether a process is in the foreground of a terminal that controls it (all but Linux: not known, so not).

@@ -6,20 +6,15 @@ use crate::{
     cli::{
         command_error::Failure,
         confirm::confirm,
+        decision::SpokenDecision,
         operator_client::{ActorArgs, Submitted, print_result, refuse_agents, submit_command},
         project::{find_run, open_run, state_folder},
         screen::{LiveView, Screen},
     },
-    report::{
-        documents::asked,
-        vocabulary::ids::{parse_approval, parse_request},
-    },
+    report::documents::asked,
     store::RunFolder,
 };
-use rules::{
-    domain::{HoldOwner, RunId},
-    engine::{Command, CommandResult},
-};
+use rules::engine::CommandResult;
 
 #[derive(Debug, Args)]
 pub struct Approve {
@@ -54,25 +49,8 @@ pub struct AnswerArgs {
     pub actor: ActorArgs,
 }
 
-/// A longer answer is a file of the workspace.
-const LONGEST_ANSWER: usize = 32 << 10;
-
 pub fn answer_question(arguments: &AnswerArgs, screen: &Screen) -> Result<u8, Failure> {
-    refuse_agents()?;
-    let text = arguments.text.trim();
-    if text.is_empty() {
-        return Err(usage!("the answer is empty"));
-    }
-    if text.len() > LONGEST_ANSWER {
-        return Err(usage!("the answer has more than {LONGEST_ANSWER} bytes")
-            .help("write it to a file of the workspace and say where it is"));
-    }
-    decide(&arguments.id, "answer", &arguments.actor, screen, |of, number| match of {
-        HoldOwner::Task(task) => Ok(Command::Answer { task, number, text: text.to_owned() }),
-        HoldOwner::Barrier(_) => {
-            Err(usage!("a checkpoint asks nothing").help("`quorum approve` lets the run go on behind it"))
-        }
-    })
+    decide(&arguments.id, SpokenDecision::Answer(&arguments.text), &arguments.actor, screen)
 }
 
 pub fn approve(arguments: &Approve, screen: &Screen) -> Result<u8, Failure> {
@@ -80,7 +58,7 @@ pub fn approve(arguments: &Approve, screen: &Screen) -> Result<u8, Failure> {
         Some(id) => id.clone(),
         None => the_only_one(screen)?,
     };
-    answer(&id, None, &arguments.actor, screen)
+    decide(&id, SpokenDecision::Approve, &arguments.actor, screen)
 }
 
 /// The id of what waits for a person in the latest run, if that is one approval and a person at a terminal means it.
@@ -109,58 +87,17 @@ fn waiting(run: &RunFolder) -> Result<Vec<(String, String, String)>, Failure> {
 }
 
 pub fn reject(arguments: &Reject, screen: &Screen) -> Result<u8, Failure> {
-    if arguments.reason.trim().is_empty() {
-        return Err(usage!("a rejection needs a reason: it is what the worker is told"));
-    }
-    answer(&arguments.id, Some(&arguments.reason), &arguments.actor, screen)
+    decide(&arguments.id, SpokenDecision::Reject(&arguments.reason), &arguments.actor, screen)
 }
 
-fn answer(id: &str, rejected: Option<&str>, actor: &ActorArgs, screen: &Screen) -> Result<u8, Failure> {
-    let word = if rejected.is_some() { "reject" } else { "approve" };
-    if let Some((run, task, attempt)) = parse_request(id) {
-        let refused = rejected.map(str::to_owned);
-        let command = Command::AnswerAcceptance { task, attempt, refused };
-        return submit_answer(&run, command, &format!("{word} {id}"), actor, screen).map(|(_, _, code)| code);
-    }
-    decide(id, word, actor, screen, |of, number| {
-        Ok(match rejected {
-            None => Command::approve(of, number),
-            Some(reason) => Command::reject(of, number, reason),
-        })
-    })
-}
-
-/// Gives a run its command, and says what became of it: with the exit code.
-fn submit_answer(
-    run: &RunId,
-    command: Command,
-    what: &str,
-    actor: &ActorArgs,
-    screen: &Screen,
-) -> Result<(RunFolder, Submitted, u8), Failure> {
+/// Gives the run of what waits its command, and says what became of it.
+fn decide(id: &str, word: SpokenDecision<'_>, actor: &ActorArgs, screen: &Screen) -> Result<u8, Failure> {
     refuse_agents()?;
+    let (run, command) = word.about(id)?;
     let folder = state_folder(screen.output())?;
-    let run = find_run(&folder, Some(run))?;
+    let run = find_run(&folder, Some(&run))?;
     let given = submit_command(&folder, &run, command, actor)?;
-    let code = print_result(screen, &run, given, what);
-    Ok((run, given, code))
-}
-
-/// Gives the run of an approval its command.
-fn decide(
-    id: &str,
-    word: &str,
-    actor: &ActorArgs,
-    screen: &Screen,
-    command: impl FnOnce(HoldOwner, u32) -> Result<Command, Failure>,
-) -> Result<u8, Failure> {
-    refuse_agents()?;
-    let Some((run, of, number)) = parse_approval(id) else {
-        return Err(usage!("'{id}' is not the id of an approval")
-            .help("`quorum inbox` shows what waits for a person, `quorum requests` what was accepted below its bar, with ids"));
-    };
-    let (run, given, code) =
-        submit_answer(&run, command(of, number)?, &format!("{word} {id}"), actor, screen)?;
+    let code = print_result(screen, &run, given, &format!("{} {id}", word.verb()));
     if given == Submitted::Decided(CommandResult::Unknown) {
         let waiting = waiting(&run)?;
         if let Some((_, command, _)) = waiting.iter().find(|(known, ..)| known == id) {

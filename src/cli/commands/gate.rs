@@ -9,6 +9,7 @@ use crate::{
         args::{OfRun, Trust},
         command_error::Failure,
         confirm::confirm,
+        decision::{override_of, selected_gates},
         operator_client::{ActorArgs, Submitted, refuse_agents, submit_command},
         project::{is_run, open_run, trusted_run},
         screen::Screen,
@@ -19,8 +20,6 @@ use crate::{
 use rules::{
     domain::{GateId, Millis, OutcomeClass},
     engine::{Command, CommandResult, GateStanding, State, gate_view},
-    mission::suggestion,
-    plan::Part,
 };
 
 /// How often a journal is looked at that others write.
@@ -63,7 +62,7 @@ fn class(standing: GateStanding) -> OutcomeClass {
 pub fn gate(arguments: &GateArgs, screen: &Screen) -> Result<u8, Failure> {
     let (folder, run) = trusted_run(&arguments.of, &arguments.trust, screen)?;
     let mut state = open_run(&run, |_, _| {})?.state;
-    let gates = selected(&state, arguments.name.as_deref()).map_err(|failure| {
+    let gates = selected_gates(&state, arguments.name.as_deref()).map_err(|failure| {
         let named = arguments.name.as_deref().filter(|name| is_run(&folder, name));
         match named {
             Some(name) => failure.help(format!(
@@ -73,18 +72,16 @@ pub fn gate(arguments: &GateArgs, screen: &Screen) -> Result<u8, Failure> {
         }
     })?;
     if let (true, Some(reason)) = (arguments.let_pass, &arguments.reason) {
-        if reason.trim().is_empty() {
-            return Err(usage!("an override needs a reason"));
-        }
         refuse_agents()?;
         let name = arguments.name.as_deref().unwrap_or_default();
+        let command = |gate: &GateId| override_of(*gate, reason);
+        let commands: Vec<Command> = gates.iter().map(command).collect::<Result<_, _>>()?;
         let is_shut = gates.iter().any(|id| !state.gate(*id).is_open());
         if is_shut {
             let question = format!("override gate '{name}'? This is recorded.");
             confirm(screen, &question, "add --yes to override it without a question")?;
         }
-        for gate in &gates {
-            let command = Command::OverrideGate { gate: *gate, reason: reason.clone() };
+        for command in commands {
             let met = submit_command(&folder, &run, command, &arguments.actor)?;
             tell_override(screen, met);
         }
@@ -136,36 +133,4 @@ fn wait(run: &RunFolder, mut state: State, gates: &[GateId], limit: Millis) -> R
         }
     }
     Ok(state)
-}
-
-fn selected(state: &State, name: Option<&str>) -> Result<Vec<GateId>, Failure> {
-    let gates: Vec<GateId> = state.plan.gate_ids().collect();
-    let name_of = |id: &GateId| state.plan.gate(*id).name.as_ref();
-    let is_evaluated = |id: &GateId| state.plan.gate(*id).part == Part::Selected;
-    let names: Vec<&str> = gates.iter().map(name_of).collect();
-    match name {
-        None if names.is_empty() => Err(no_gates()),
-        // What the run leaves out will never say anything.
-        None => Ok(gates.into_iter().filter(|id| is_evaluated(id) && !state.gate(*id).left).collect()),
-        Some(name) => match gates.iter().find(|id| name_of(id) == name) {
-            Some(id) if state.gate(*id).left => Err(usage!(
-                "gate '{name}' is not evaluated: the verdict of a verification left out all tasks that it waits for"
-            )),
-            Some(id) if is_evaluated(id) => Ok(vec![*id]),
-            Some(_) => Err(usage!(
-                "gate '{name}' is not evaluated: this run was told to leave out tasks that it waits for (--only)"
-            )),
-            None if names.is_empty() => Err(no_gates()),
-            None => Err(usage!("there is no gate '{name}'").help(suggestion(
-                name,
-                names.iter().copied(),
-                "the gates of this run are",
-            ))),
-        },
-    }
-}
-
-fn no_gates() -> Failure {
-    usage!("this run's mission has no gates")
-        .help("`quorum schema mission qualityGates` documents how to write one")
 }

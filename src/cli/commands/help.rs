@@ -96,6 +96,7 @@ topics! {
     "from-your-agent": "guides/from-your-agent.md",
     "glossary": "reference/glossary.md",
     "json": "reference/json.md",
+    "in-the-browser": "guides/in-the-browser.md",
     "judging": "concepts/judging.md",
     "machines": "guides/machines.md",
     "mission": "reference/mission.md",

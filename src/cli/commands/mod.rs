@@ -32,6 +32,7 @@
 //! | `run` | `quorum run`: validate, run, judge, report |
 //! | `runs` | `quorum runs`: the runs of the state folder |
 //! | `schema` | `quorum schema`: what a file may hold, for editors as JSON Schema and for people key by key; what documents hold |
+//! | `serve` | `quorum serve`: runs as pages for a browser, and decisions from there |
 //! | `show` | `quorum show`: everything about one task of a run |
 //! | `stats` | `quorum stats`: how agents and judges did over all runs (14) |
 //! | `status` | `quorum status`: a run as its journal tells it, whether somebody works on it or not |
@@ -68,6 +69,7 @@ pub(super) mod review;
 pub(super) mod run;
 pub(super) mod runs;
 pub(super) mod schema;
+pub(super) mod serve;
 pub(super) mod show;
 pub(super) mod stats;
 pub(super) mod status;

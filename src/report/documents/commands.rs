@@ -94,6 +94,18 @@ pub struct CommandDocument<'a> {
     pub exit_code: u8,
 }
 
+/// Where a server shows runs: `quorum serve`.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", tag = "schema", rename = "quorum.serve/v1")]
+pub struct ServeDocument<'a> {
+    /// The address of the server.
+    pub address: &'a str,
+    /// The address that lets a browser in; with a token of a file, that token is still to be added to it.
+    pub url: &'a str,
+    /// The number of the server's process, which SIGINT ends.
+    pub process: u32,
+}
+
 /// What an agent told its run: that it was recorded.
 #[derive(Serialize, JsonSchema)]
 pub struct RecordedDocument {

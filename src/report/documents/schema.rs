@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::commands::{
     CleanDocument, CommandDocument, CompletionsDocument, ConfigDocument, DeadLettersDocument, ErrorDocument,
     ExplainDocument, InitDocument, IntakeDocument, KeyDocument, LogsDocument, RecordedDocument,
-    SalvageDocument, ValidateDocument,
+    SalvageDocument, ServeDocument, ValidateDocument,
 };
 use super::compare::CompareDocument;
 use super::doctor::DoctorDocument;
@@ -74,6 +74,7 @@ pub fn documents() -> Vec<DocumentKind> {
         kind::<CompletionsDocument<'_>>("`completions`"),
         kind::<InitDocument<'_>>("`init`"),
         kind::<CleanDocument<'_>>("`clean`"),
+        kind::<ServeDocument<'_>>("`serve`"),
         recorded("quorum.ask/v1", "`agent ask`"),
         recorded("quorum.delegate/v1", "`agent delegate`"),
         recorded("quorum.progress/v1", "`agent progress`"),

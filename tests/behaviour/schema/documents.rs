@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::{ROOT, errors, schema};
+use crate::support::browser::Server;
 use crate::support::{Mission, Workspace};
 
 const LABELS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/labels/three-judges.jsonl");
@@ -124,6 +125,7 @@ fn of_a_run(printed: &mut Printed) {
     printed.take("gate", &workspace, 4, &["gate"]);
     printed.take("stats", &workspace, 0, &["stats", "--by", "judge"]);
     printed.take("runs", &workspace, 0, &["runs"]);
+    printed.add("serve", Server::document(&workspace));
     printed.take("replay", &workspace, 0, &["review", "--replay"]);
     printed.take("salvage", &workspace, 0, &["doctor", "state", "--keep-good-prefix", "one"]);
     printed.take("doctor", &workspace, 0, &["doctor", "state"]);

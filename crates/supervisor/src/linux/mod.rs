@@ -8,6 +8,7 @@
 //! | `namespaces` | confining a child by the supervisor itself: namespaces of its own, and a mount plan carried out in them |
 //! | `scope` | keeping a child from others' processes where no namespaces can be made, and a short program from others' files: domains of Landlock |
 //! | `starter` | starting a program |
+//! | `tcp_peers` | the processes at the other end of a TCP connection |
 
 pub mod bubblewrap;
 pub mod confine;
@@ -15,6 +16,7 @@ pub mod forebears;
 mod namespaces;
 mod scope;
 pub mod starter;
+pub mod tcp_peers;
 
 use std::collections::HashSet;
 use std::ffi::OsStr;

@@ -6,10 +6,12 @@
 //! | `confine` | starting a child where nothing can be confined |
 //! | `forebears` | what this process itself was given: nothing is known of others |
 //! | `starter` | starting a program, by the standard library |
+//! | `tcp_peers` | who is at the other end of a TCP connection: not known |
 
 pub mod confine;
 pub mod forebears;
 pub mod starter;
+pub mod tcp_peers;
 
 use std::convert::Infallible;
 use std::fs::{self, File};

@@ -7,15 +7,18 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `report.html` | the page and its style |
+//! | `report.html` | the page |
+//! | `style.css` | its style |
 //! | `calibration.html` | judges held against people, in pictures |
 //! | `task.html` | one task in full |
 //! | `graph` | the drawing of tasks and gates |
 //! | `layout` | where its boxes and lines are |
 //! | `timeline` | when attempts were worked on and judged |
+//! | `served` | the other pages of `quorum serve`: runs, what waits for a person; with `live.js`, which shows what is new |
 
 mod graph;
 mod layout;
+mod served;
 mod timeline;
 
 use minijinja::value::{Serde, Value};
@@ -34,13 +37,17 @@ use crate::report::{
         show::{Files, TaskDocument},
     },
     folds::{
-        history::Histories,
+        history::{Histories, TaskHistory},
         rank::{Rank, reason},
     },
     screens::{
         summary::{facts, outcome_words},
         text::{elapsed, number, sanitize_lines},
     },
+};
+
+pub use served::{
+    InboxInput, LIVE_SCRIPT, ServedWord, ShownState, inbox_page, runs_page, waiting_histories, word_page,
 };
 
 /// Tasks that are told in full, the worst first; of the others there are rows.
@@ -59,6 +66,8 @@ pub struct PageInput<'a> {
     pub histories: &'a Histories,
     /// The files that histories are quoted from.
     pub files: &'a Files<'a>,
+    /// The state that a page of `quorum serve` shows; `None` for a file.
+    pub shown: Option<ShownState>,
 }
 
 /// The stories that the page tells, still empty: those of the worst tasks, of all in a mission of usual size.
@@ -95,6 +104,7 @@ pub fn html(told: &PageInput<'_>) -> Result<String, minijinja::Error> {
         total => ranked.len(),
         rows => Serde(rows),
         sections => sections,
+        served => Serde(&told.shown),
     };
     environment.get_template("report.html")?.render(page)
 }
@@ -113,31 +123,42 @@ fn sections(
     told: &PageInput<'_>,
     ranked: &[(Rank, TaskId)],
 ) -> Result<Vec<Value>, minijinja::Error> {
-    let template = environment.get_template("task.html")?;
     let mut sections = Vec::new();
     let mut room = IN_FULL_BYTES;
     for (rank, id) in ranked {
         let Some(history) = told.histories.task(*id) else {
             break;
         };
-        let tasks = told.run.tasks;
-        let document = TaskDocument::of(tasks, history, None, told.files);
-        let section = template.render(context! {
-            row => Serde(TaskTableRow::of(&document.task, true)),
-            told => Serde(&document),
-            times => Serde(timeline::times(told.run, history)),
-            weights => Serde(tasks.weights(*id)),
-            person => document.task.person,
-            open => *rank <= Rank::Waiting,
-        })?;
-        let Some(left) = room.checked_sub(section.len()) else {
+        let section = story(environment, told, *id, history, *rank <= Rank::Waiting)?;
+        let bytes = section.as_str().map_or(0, str::len);
+        let Some(left) = room.checked_sub(bytes) else {
             break;
         };
         room = left;
-        // Rendered with escapes already.
-        sections.push(Value::from_safe_string(section));
+        sections.push(section);
     }
     Ok(sections)
+}
+
+/// The story of one task, rendered with its escapes already.
+fn story(
+    environment: &Environment<'_>,
+    told: &PageInput<'_>,
+    id: TaskId,
+    history: &TaskHistory,
+    open: bool,
+) -> Result<Value, minijinja::Error> {
+    let tasks = told.run.tasks;
+    let document = TaskDocument::of(tasks, history, None, told.files);
+    let section = environment.get_template("task.html")?.render(context! {
+        row => Serde(TaskTableRow::of(&document.task, true)),
+        told => Serde(&document),
+        times => Serde(timeline::times(told.run, history)),
+        weights => Serde(tasks.weights(id)),
+        person => document.task.person,
+        open => open,
+    })?;
+    Ok(Value::from_safe_string(section))
 }
 
 fn environment() -> Result<Environment<'static>, minijinja::Error> {
@@ -163,6 +184,8 @@ fn environment() -> Result<Environment<'static>, minijinja::Error> {
     environment.add_template("report.html", include_str!("report.html"))?;
     environment.add_template("calibration.html", include_str!("calibration.html"))?;
     environment.add_template("task.html", include_str!("task.html"))?;
+    environment.add_template("style.css", include_str!("style.css"))?;
+    served::add_templates(&mut environment)?;
     Ok(environment)
 }
 

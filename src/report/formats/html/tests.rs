@@ -21,7 +21,7 @@ fn page_with(scene: &Scene<'_>, files: &Files<'_>) -> String {
     for record in &scene.records {
         histories.take(record.seq, record.at, &record.events);
     }
-    html(&PageInput { run: &run, histories: &histories, files }).expect("the template fits")
+    html(&PageInput { run: &run, histories: &histories, files, shown: None }).expect("the template fits")
 }
 
 fn played() -> Scene<'static> {
