@@ -37,6 +37,7 @@
 //! | `reports` | reports that a session leaves behind: files that were asked for, GitHub's summary and annotations |
 //! | `screen` | what is printed where: results on stdout, progress and diagnostics on stderr |
 //! | `session` | what sessions have in common: the supervisor, programs and credentials, the session itself |
+//! | `telemetry` | the spans of a session, handed to whoever collects them (20) |
 //! | `variables` | variables that hold for a session and are no flag's |
 //! | `writer` | who works on a run now: a session, or agents that outlived one |
 
@@ -75,6 +76,7 @@ mod report_place;
 mod reports;
 mod screen;
 mod session;
+mod telemetry;
 mod variables;
 mod writer;
 

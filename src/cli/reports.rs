@@ -31,6 +31,7 @@ use super::project::{current_dir, warn};
 use super::report_kind::{ReportTarget, ReportTargets};
 use super::report_place::{HeldPlace, ReportPlace, identity, moved, open_stream, write_stream};
 use super::screen::{LiveView, Screen};
+use super::telemetry::export;
 
 /// The longest summary of a step in bytes: GitHub takes 1 MiB, and drops a longer one whole.
 const SUMMARY_BYTES: usize = 900 * 1024;
@@ -187,6 +188,7 @@ impl Reports {
         }
         // Last, so that a report that could not be written is the last thing that is said.
         let reported = self.write(run, &document, screen);
+        export(run, &ending.state, screen);
         exit_code(ending.outcome.exit_code(), reported)
     }
 

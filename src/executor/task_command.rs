@@ -9,7 +9,9 @@ use crate::agents::command_line::{TASK_VARIABLE, check_argv, inherited, script_a
 use crate::agents::preset::{ByPreset, CommandAgent, TurnSession, Use};
 use crate::agents::secrets::Secrets;
 use crate::store::{AskFile, RunFolder, SpoolName};
-use rules::domain::{AgentId, AskId, Millis, StageKey, TaskId, TurnId};
+use rules::domain::{
+    AgentId, AskId, Millis, RUN_SPAN, StageKey, TaskId, TraceParent, TurnId, call_span, turn_span,
+};
 use rules::engine::{AfterCrash, WorkKind, policy};
 use rules::mission::model::{AgentMiddleware, Check, Input, Preset};
 use rules::plan::{Plan, Requirement};
@@ -56,6 +58,8 @@ pub struct TaskCommands {
     pub folder: RunFolder,
     /// The secrets that are taken out of the commands' outputs.
     pub secrets: Arc<Secrets>,
+    /// The trace that the run is a part of, where there is one.
+    pub trace: Option<TraceParent>,
     pub task: TaskId,
     /// The number of the task's attempt.
     pub attempt: u32,
@@ -67,13 +71,15 @@ pub struct TaskCommands {
 
 impl TaskCommands {
     /// The variables that each of them is told (`docs/reference/agents.md`), and `more`.
-    fn variables(&self, more: &[(&str, &str)]) -> Vec<(String, String)> {
+    fn variables(&self, span: &str, more: &[(&str, &str)]) -> Vec<(String, String)> {
+        let trace = self.trace.as_ref().map(|trace| trace.within(span).to_string());
+        let trace = trace.as_deref().map(|trace| ("TRACEPARENT", trace));
         let own = [
             ("QUORUM_RUN_ID", &*self.folder.id().to_string()),
             (TASK_VARIABLE, self.title()),
             ("QUORUM_ATTEMPT", &*self.attempt.to_string()),
         ];
-        let all = own.iter().chain(more);
+        let all = own.iter().chain(more).chain(&trace);
         all.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
     }
 
@@ -176,11 +182,14 @@ impl TaskCommands {
         let prompt = (input != Input::None).then(|| self.file(&SpoolName::Prompt(turn)));
         let [messages, result] =
             [SpoolName::Drop(turn), SpoolName::Result(turn)].map(|name| self.file(&name));
-        let variables = self.variables(&[
-            ("QUORUM_TURN", &turn.turn.to_string()),
-            ("QUORUM_TASK_DIR", &messages.to_string_lossy()),
-            ("QUORUM_RESULT_FILE", &result.to_string_lossy()),
-        ]);
+        let variables = self.variables(
+            &turn_span(turn),
+            &[
+                ("QUORUM_TURN", &turn.turn.to_string()),
+                ("QUORUM_TASK_DIR", &messages.to_string_lossy()),
+                ("QUORUM_RESULT_FILE", &result.to_string_lossy()),
+            ],
+        );
         let permissions = agent.by.as_ref().map(ByPreset::permissions).unwrap_or_default();
         let job = CommandJob::of_agent(
             agent,
@@ -214,8 +223,10 @@ impl TaskCommands {
         let claims = SpoolName::Ask(id, AskFile::Result);
         let result = self.file(&claims);
         clear(&result)?;
-        let variables =
-            self.variables(&[("QUORUM_PURPOSE", purpose), ("QUORUM_RESULT_FILE", &result.to_string_lossy())]);
+        let variables = self.variables(
+            &call_span(id),
+            &[("QUORUM_PURPOSE", purpose), ("QUORUM_RESULT_FILE", &result.to_string_lossy())],
+        );
         let about = (self.title(), self.attempt, self.workspace());
         Ok(CommandJob {
             label: id.to_string(),
@@ -271,7 +282,7 @@ impl TaskCommands {
         CommandJob {
             label: format!("{}.{}.{what}", self.task.0, self.attempt),
             argv,
-            variables: self.variables(told),
+            variables: self.variables(RUN_SPAN, told),
             env: inherited(),
             cwd: self.workspace(),
             outputs: self.outputs(None, [output; 3], None),

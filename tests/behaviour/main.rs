@@ -162,6 +162,7 @@ mod support;
 mod syscalls;
 mod tampering;
 mod task_workspaces;
+mod telemetry;
 mod terminal;
 mod thresholds;
 mod tool_workers;

@@ -11,6 +11,7 @@ mod machine;
 mod mission;
 pub mod model;
 pub mod pages;
+pub mod receiver;
 #[cfg(target_os = "linux")]
 pub mod refused_calls;
 mod run;

@@ -20,6 +20,7 @@ use crate::{
         project::current_dir,
         screen::Screen,
         session::{fork_supervisor, make_workspace},
+        telemetry::trace,
     },
     runtime::{ReadBefore, listed, settings_files},
 };
@@ -106,6 +107,7 @@ pub fn planned(
     let source = load::read(&arguments.mission).map_err(Failure::mission)?;
     let loaded = load(&source, &options, screen)?;
     let plan = selected_plan(loaded, &mut options, &arguments.flags.only)?;
+    options.trace = trace(&plan.rules.telemetry);
     Ok((plan, options, source))
 }
 

@@ -13,7 +13,7 @@ use crate::{
     },
     report::{
         documents::stats::{LeftOutRun, StatsDocument},
-        folds::track_record::{JudgeCounter, TrackRecord, WorkKey},
+        folds::track_record::{JudgeCounter, RecordKey, TrackRecord},
     },
     runtime::{RunOrigin, operator_key, vouched},
     store::RunFolder,
@@ -124,8 +124,8 @@ fn count(run: &RunFolder, since: Option<Timestamp>, by: StatsBy) -> Result<Optio
     let view = view.into_view(&recovered.state);
     let key = match by {
         StatsBy::Judge => return Ok(Some(record)),
-        StatsBy::Agent => WorkKey::Agent,
-        StatsBy::Type => WorkKey::Type,
+        StatsBy::Agent => RecordKey::Agent,
+        StatsBy::Type => RecordKey::Type,
     };
     record.take_tasks(key, &recovered.state, &view);
     Ok(Some(record))

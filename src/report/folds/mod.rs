@@ -8,6 +8,7 @@
 //! | `history` | one task, attempt by attempt: what `show`, `logs` and `metrics` are made from |
 //! | `metrics` | how tasks, agents and the mission did, collected (14) |
 //! | `rank` | what a task amounts to in a report: one ranking for JUnit, Markdown and annotations |
+//! | `spans` | the spans of a run for OpenTelemetry (20) |
 //! | `track_record` | how agents and judges did over all runs of a state folder (14) |
 //! | `view` | the projection that documents are made from: what state does not keep |
 
@@ -17,5 +18,6 @@ pub(super) mod further_stages;
 pub mod history;
 pub mod metrics;
 pub(super) mod rank;
+pub mod spans;
 pub mod track_record;
 pub mod view;

@@ -14,7 +14,7 @@ use rules::domain::Stage;
 
 /// The key that work is counted by.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum WorkKey {
+pub enum RecordKey {
     /// The agent that a task is assigned to.
     Agent,
     /// The type of a task.
@@ -134,7 +134,7 @@ impl TrackRecord {
     }
 
     /// Counts the tasks of a run that have ended.
-    pub fn take_tasks(&mut self, key: WorkKey, state: &State, view: &RunView) {
+    pub fn take_tasks(&mut self, key: RecordKey, state: &State, view: &RunView) {
         for id in state.plan.task_ids() {
             let status = state.task(id).status();
             let worked = !view.task(id).attempts.is_empty();
@@ -143,8 +143,8 @@ impl TrackRecord {
             }
             let plan = state.plan.task(id);
             let name = match key {
-                WorkKey::Agent => state.plan.agent_name(plan.agent).to_owned(),
-                WorkKey::Type => TaskType::as_str(plan.kind).to_owned(),
+                RecordKey::Agent => state.plan.agent_name(plan.agent).to_owned(),
+                RecordKey::Type => TaskType::as_str(plan.kind).to_owned(),
             };
             self.work.entry(name).or_default().take(state, view, id);
         }

@@ -48,6 +48,7 @@ impl<'s> Orders<'s> {
             plan: self.state.plan.clone(),
             folder: self.context.folder.clone(),
             secrets: self.context.agents.secrets(),
+            trace: self.state.options.trace.clone(),
             task,
             attempt,
             elsewhere: None,

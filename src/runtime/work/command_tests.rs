@@ -87,6 +87,7 @@ impl Scene {
             plan: plan.clone(),
             folder: run,
             secrets: Arc::new([KEY.to_owned()].into_iter().collect::<std::collections::BTreeSet<_>>().into()),
+            trace: None,
             task: TaskId(0),
             attempt: 2,
             elsewhere: None,

@@ -22,6 +22,7 @@
 //! | `intake` | intake: how far a request for work has come (16) |
 //! | `score` | scores and bars in exact decimal arithmetic (2) |
 //! | `stages` | the stages of judging: a row for each kind, and what names one of a task's (6, 15) |
+//! | `trace` | the trace that the spans of a run belong to (20) |
 //! | `verdict` | what judging yields: verdicts, findings, scored dimensions (1, 2) |
 
 mod answer;
@@ -41,6 +42,7 @@ mod outcome;
 mod purpose;
 mod score;
 mod stages;
+mod trace;
 mod verdict;
 
 pub use answer::{FindingsReport, GradeGiven, Probe, RubricReply};
@@ -62,6 +64,7 @@ pub use outcome::{Gravity, OutcomeClass};
 pub use purpose::{Answer, AskId, Purpose, SeatPlace};
 pub use score::{Bar, BarOrigin, Points};
 pub use stages::{Opinion, Stage, StageKey, StageReply};
+pub use trace::{NoTrace, RUN_SPAN, TraceParent, call_span, turn_span};
 pub use verdict::{
     Addressed, Cause, CriterionGrade, CriterionResult, DeclaredVerdict, Dimension, DimensionScore, Finding,
     PriorAnswer, Severity, Verdict,

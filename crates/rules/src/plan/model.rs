@@ -560,6 +560,8 @@ pub struct Rules {
     pub worktrees: WorktreePlan,
     /// How work is handed to workers on other machines.
     pub workers: model::Workers,
+    /// Where the spans of the run go.
+    pub telemetry: model::Telemetry,
     /// The extent to which the mission is carried out.
     pub extent: Extent,
     /// The sandbox of the session, which wins over every other setting.

@@ -6,7 +6,7 @@ use serde_with::skip_serializing_none;
 use std::sync::Arc;
 
 use crate::{
-    domain::{Bar, Millis, Money, Points},
+    domain::{Bar, Millis, Money, Points, TraceParent},
     mission::{file::strictness_source::SaidBy, model},
 };
 
@@ -56,6 +56,8 @@ pub struct RunOptions {
     /// An agent began the run, as a client of `quorum mcp`: what a person decides is taken at a terminal only (semantics, section 5).
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub over_mcp: bool,
+    /// The trace that the run is a part of: `TRACEPARENT`, or one that began with it.
+    pub trace: Option<TraceParent>,
     /// `--offline`: no network; models reply what is on record in `record`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub offline: bool,

@@ -40,6 +40,7 @@ impl Rules {
             isolation: Isolation::Shared,
             extent: Extent::Whole,
             workers: Default::default(),
+            telemetry: Default::default(),
             worktrees: WorktreePlan {
                 root: None,
                 copy: Box::default(),

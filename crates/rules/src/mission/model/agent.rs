@@ -402,6 +402,12 @@ words! {
 /// The base URL of an HTTP agent.
 pub struct Url(String);
 
+impl From<Url> for Box<str> {
+    fn from(url: Url) -> Self {
+        url.0.into()
+    }
+}
+
 impl From<Url> for String {
     fn from(url: Url) -> Self {
         url.0

@@ -29,6 +29,7 @@ use super::rubric::Rubric;
 use super::sla::Sla;
 use super::stages::{ExtraStage, RedTeam, Vision};
 use super::task::Task;
+use super::telemetry::Telemetry;
 use super::words::{
     Autonomy, CHECKS_MAY_WRITE, Consensus, FileScope, FinalChecks, Independence, Isolation, NetworkAccess,
     OnExhausted, PanelMode, ProofRule, RemedyOrder, SCRATCH, Sandbox, Stakes, TESTS,
@@ -219,6 +220,8 @@ keys! {
         "worktree" worktree: Worktree;
         /// How work is handed to workers on other machines, for agents with a `queue`.
         "workers" workers: Workers;
+        /// Where the spans of a run go, for OpenTelemetry.
+        "telemetry" telemetry: Telemetry;
         #[doc = says!(sandbox)]
         "sandbox" sandbox: Option<Sandbox> = "auto";
         #[doc = says!(network)]

@@ -24,6 +24,7 @@
 //! | `tools` | `tools` of an agent: what a model behind HTTP may do itself (7) |
 //! | `verification` | `verification`: how a task's `acceptance` is graded |
 //! | `words` | words of the file: enums that are written as one of a fixed list of words |
+//! | `telemetry` | where the spans of a run go (20) |
 //! | `workers` | how work is handed to workers on other machines |
 //! | `worktree` | how worktrees are prepared and merged |
 //! | `defaults` | default settings whose value no key can say as text, dimensions and their weights (2, 3); all others stand with their keys in `model` |
@@ -112,6 +113,7 @@ mod rubric;
 mod sla;
 mod stages;
 mod task;
+mod telemetry;
 mod tools;
 mod verification;
 mod words;
@@ -140,6 +142,7 @@ pub use rubric::{BUILT_IN as BUILT_IN_RUBRICS, Criterion, GradeKind, OnRefer, Ru
 pub use sla::{Sla, ViolationAction};
 pub use stages::{Color, Expected, ExtraStage, OnMissing, Region, Vision, VisionKind};
 pub use task::Task;
+pub use telemetry::Telemetry;
 pub use tools::{ToolKind, ToolPolicy, Tools};
 pub use verification::{Decomposer, Grader, Verification};
 pub use words::{

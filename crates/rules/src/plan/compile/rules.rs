@@ -41,6 +41,7 @@ pub fn rules(mission: &Mission, options: &RunOptions) -> Rules {
         isolation: mission.isolation(),
         worktrees: worktrees(&settings.worktree, options),
         workers: settings.workers.clone(),
+        telemetry: settings.telemetry.clone(),
         extent: Extent::Whole,
         session_sandbox: options.sandbox,
         deadline: mission.deadline,
