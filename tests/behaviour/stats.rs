@@ -85,6 +85,27 @@ fn false_green_75_what_nobody_judged_is_no_first_pass() {
     assert_eq!([&worker["tasks"], &worker["judged"], &worker["accepted"]], [6, 2, 1], "{worker:#}");
 }
 
+/// The word of a person stays with the attempt it was said of, when the task is done again.
+#[test]
+fn false_green_75_what_a_person_let_pass_is_no_first_pass_once_it_is_done_again() {
+    let workspace = Mission::new()
+        .worker("echo work > work.txt")
+        .judge("judge", &["SCORE: 20", "SCORE: 90"])
+        .task("work", |task| {
+            task.by("worker").set("review", "required").attempts(1).set("onExhausted", "refer")
+        })
+        .workspace();
+    let document = workspace.run_json(8, &[]);
+    let id = document["approvals"][0]["id"].as_str().expect("an id").to_owned();
+    workspace.quorum(&["approve", &id, "--as", "ada"]).exits(0);
+    workspace.resume_json(0, &[]);
+    assert_eq!(row(&workspace, &[], "worker")["firstPass"], Value::Null);
+    workspace.resume_json(0, &["--redo", "work", "--yes"]);
+    let worker = row(&workspace, &[], "worker");
+    assert_eq!([&worker["attempts"], &worker["accepted"], &worker["judged"]], [2, 1, 0], "{worker:#}");
+    assert_eq!(worker["firstPass"], Value::Null, "20 of 100 was no pass of its judges");
+}
+
 #[test]
 fn judges_are_told_by_their_panel_and_by_what_could_be_read() {
     let workspace = Mission::new()

@@ -199,8 +199,11 @@ impl WorkSums {
             self.millis += time.map_or(0, |(from, to)| to.since(from).0);
         }
         let went_on = seen.attempts.len() > 1;
-        let first = match seen.attempts.first().and_then(|first| first.verdict) {
-            Some(Verdict::Pass) => (went_on || is_accepted).then_some(true),
+        let first = seen.attempts.first();
+        // Done again, the task has no person's word any more, but the attempt still has it.
+        let by_judges = first.is_some_and(|first| !first.is_by_person);
+        let first = match first.and_then(|first| first.verdict) {
+            Some(Verdict::Pass) => (by_judges && (went_on || is_accepted)).then_some(true),
             Some(Verdict::Fail) => Some(false),
             Some(Verdict::Refer | Verdict::Skip | Verdict::Fault) | None => None,
         };

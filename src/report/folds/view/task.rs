@@ -56,6 +56,9 @@ pub struct AttemptRow {
     /// With what its agent failed.
     #[serde(skip)]
     pub failure: Option<FailureClass>,
+    /// Whether a person gave the verdict, not those that judge.
+    #[serde(skip)]
+    pub is_by_person: bool,
 }
 
 /// The findings and rejections of judging. Rare, so a task that just works has a pointer and no lists.
@@ -301,6 +304,7 @@ impl TaskView {
         }
         if let Some(attempt) = self.attempts.last_mut() {
             attempt.verdict = Some(report.verdict);
+            attempt.is_by_person = report.by.is_some();
             attempt.cause = report.cause;
             attempt.failure = report.failure;
             // What judges scored stays the score of work that meets its criteria too.
@@ -365,7 +369,7 @@ impl TaskView {
 impl AttemptRow {
     /// An attempt that nobody has judged.
     pub fn open(number: u32, kind: AttemptKind) -> Self {
-        Self { number, kind, verdict: None, cause: None, points: None, failure: None }
+        Self { number, kind, verdict: None, cause: None, points: None, failure: None, is_by_person: false }
     }
 }
 
