@@ -218,7 +218,7 @@ impl RunFlags {
 }
 
 /// What can be said of reviews.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Default, Clone, Args)]
 pub struct ReviewFlags {
     /// Call no judge of any kind; the work is reported as unreviewed. EVAL=off does the same
     #[arg(long, env = "QUORUM_NO_EVAL", hide_env = true)]
@@ -230,7 +230,7 @@ pub struct ReviewFlags {
 }
 
 /// What a session demands beyond its mission.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Default, Clone, Args)]
 pub struct Demands {
     /// Unreviewed work is indeterminate (exit 6)
     #[arg(long, env = "QUORUM_STRICT")]
@@ -246,7 +246,7 @@ pub struct Demands {
 }
 
 /// What can be said of one session: a run's first or a later one.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Default, Clone, Args)]
 pub struct SessionFlags {
     #[command(flatten)]
     pub reviews: ReviewFlags,

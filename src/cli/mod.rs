@@ -23,6 +23,7 @@
 //! | `folded_task` | one task of a run, as the run's journal tells it |
 //! | `harmless` | a writer to a terminal that shows what would move the cursor, turn the reading direction or stay unseen |
 //! | `hosted` | `quorum run --hosted`: the session is on whichever machine hosts sessions |
+//! | `later_session` | a later session of a run, for commands that go on with it: it is opened, vouched for, and given what it lacks |
 //! | `launch` | a run begins: its folder, its frozen mission, its journal, its first session |
 //! | `listing` | a run as a row of a list |
 //! | `load` | a mission for a run: where it is, its text checked, and the plan of what is selected of it |
@@ -61,6 +62,7 @@ mod finish_gate;
 mod folded_task;
 mod harmless;
 mod hosted;
+mod later_session;
 mod launch;
 mod listing;
 mod load;
@@ -90,8 +92,8 @@ use crate::report::documents::Halves;
 use command_error::Failure;
 use commands::{
     agent, answer, calibrate, cancel, clean, compare, completions, config, diff, dlq, doctor, events,
-    explain, gate, help, inbox, init, judge, logs, man, mcp, metrics, plan, report, request, resume, review,
-    run, runs, schema, serve, show, stats, status, validate, worker,
+    explain, gate, help, inbox, init, judge, logs, man, mcp, merge, metrics, plan, report, request, resume,
+    review, run, runs, schema, serve, show, stats, status, validate, worker,
 };
 use screen::{Screen, not_printed};
 
@@ -148,6 +150,11 @@ enum Action {
     /// Print what a task in a worktree, or a run, changed
     #[command(after_help = "Example: quorum diff implement-api | less")]
     Diff(diff::Diff),
+    /// Merge the accepted work of a run that ended well
+    #[command(
+        after_help = "Examples: quorum merge 20261121-215900-123\n          quorum merge latest --into 'branch done'"
+    )]
+    Merge(merge::Merge),
     /// Print the events of a run
     #[command(
         after_help = "Example: quorum events --format jsonl | jq 'select(.event == \"task:transition\")'"
@@ -246,6 +253,7 @@ fn perform(action: Action, matches: &ArgMatches, screen: &Screen) -> Result<u8, 
         Action::Show(arguments) => show::show(&arguments, screen),
         Action::Logs(arguments) => logs::logs(&arguments, screen),
         Action::Diff(arguments) => diff::diff(&arguments, screen),
+        Action::Merge(arguments) => merge::merge(&arguments, screen),
         Action::Runs(arguments) => runs::runs(&arguments, screen),
         Action::Clean(arguments) => clean::clean(&arguments, screen),
         Action::Metrics(arguments) => metrics::metrics(&arguments, screen),

@@ -18,7 +18,7 @@ const BEGINNING: &str = include_str!("reference.md");
 const USUAL: &str = "0";
 
 /// The exit codes of commands; every one has 2 for what is wrong with its arguments. What the page says nothing of is [`USUAL`].
-pub const EXITS: [(&str, &str); 52] = [
+pub const EXITS: [(&str, &str); 53] = [
     ("quorum run", "the outcome of the run; see [exit-codes.md](exit-codes.md)"),
     ("quorum resume", "the outcome of the run; 9 where accepted work is gone or the mission was changed"),
     ("quorum plan", "0, 2"),
@@ -29,6 +29,10 @@ pub const EXITS: [(&str, &str); 52] = [
     ("quorum serve", "0 it was told to end, 2, 9 the port is taken, or an agent asks"),
     ("quorum show", "0, 2 unknown"),
     ("quorum diff", "0, 2 unknown or not in a worktree"),
+    (
+        "quorum merge",
+        "0 it is merged, 2 unknown or nothing in a worktree, 9 the run did not end with ok, or its work cannot be merged; else what the run ends with now",
+    ),
     ("quorum logs", "0, 2 unknown"),
     ("quorum events", "0, 2 unknown"),
     ("quorum approve", "0 applied or already so, 2 unknown, 4 decided otherwise, 8 queued, 9 refused"),

@@ -38,7 +38,7 @@ static FORKED: Mutex<Option<io::Result<supervisor::Handle>>> = Mutex::new(None);
 /// Starts the supervisor of a command whose line is about to be read, where its name says that it has work done. Each process
 /// begins with a copy of what the supervisor holds in memory, and whoever reads a command line leaves much there.
 pub fn fork_early(words: &[OsString]) {
-    if words.get(1).is_some_and(|name| name == "run" || name == "resume") {
+    if words.get(1).is_some_and(|name| name == "run" || name == "resume" || name == "merge") {
         *crate::locked(&FORKED) = Some(supervisor::fork(false));
     }
 }

@@ -38,7 +38,8 @@ pub use isolation::hidden::{hide, not_hidden};
 pub use isolation::protection::{INCLUDED, ReadBefore, files_nobody_makes, listed, named_scripts};
 pub use isolation::run_files::part_of_run;
 pub use isolation::worktrees::{
-    begin_worktrees, check_repository, forget_work, restore_work, run_diff, tidy_worktrees, work_diff,
+    begin_worktrees, check_repository, forget_work, has_work_of, restore_work, run_diff, tidy_worktrees,
+    work_diff,
 };
 pub use outside::calibration_runner::{AskedAs, Judges, ReviewerReply, form_of_request};
 pub use outside::intake::ask_about_request;

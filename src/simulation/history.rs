@@ -157,6 +157,7 @@ impl History {
             }
             let pending = pending_effects(&self.state);
             let resume = Fact::Resume(Box::new(LaterSession {
+                delivers: false,
                 options,
                 supervisor: SupervisorRef::default(),
                 rules: rules::engine::RULES,

@@ -95,6 +95,7 @@ mod judge_replies;
 mod judge_test;
 mod judging;
 mod mcp;
+mod merge_command;
 mod middleware;
 mod model_identity_and_limits;
 mod moved_state;

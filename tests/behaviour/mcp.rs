@@ -281,6 +281,7 @@ fn false_green_70_what_an_agent_began_takes_a_persons_word_at_a_terminal_only() 
         &["request", "approve", "req-1", "r1", "--yes"],
         &["approve", &id, "--yes", "--as", "ada"],
         &["reject", &id, "--reason", "no"],
+        &["merge", "r1", "--into", "branch done"],
         &["resume", "r1", "--allow", "awaiting"],
         &["resume", "r1", "--no-eval"],
         &["resume", "r1", "--eval-threshold", "20"],

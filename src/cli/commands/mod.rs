@@ -23,6 +23,7 @@
 //! | `logs` | `quorum logs`: what the agent of a task said, turn by turn, also while it is still saying it |
 //! | `man` | `quorum man`: manual pages, made from the same tree as the help |
 //! | `mcp` | `quorum mcp`: an agent has missions run and reads how they end, by the Model Context Protocol |
+//! | `merge` | `quorum merge`: brings the accepted work of a run that ended well into the user's branch |
 //! | `metrics` | `quorum metrics`: how tasks, agents and the mission of a run did |
 //! | `plan` | `quorum plan` and `quorum run --dry-run`: what would happen |
 //! | `report` | `quorum report`: the reports of a run, written again from its journal |
@@ -60,6 +61,7 @@ pub(super) mod judge;
 pub(super) mod logs;
 pub(super) mod man;
 pub(super) mod mcp;
+pub(super) mod merge;
 pub(super) mod metrics;
 pub(super) mod plan;
 pub(super) mod report;

@@ -10,27 +10,23 @@ use crate::{
         args::{OfRun, SessionFlags, Trust},
         changed_mission::ChangedMission,
         command_error::Failure,
+        later_session::{
+            LaterWork, later_options, open_later, refuse_lost_folder, refuse_missing_files, tell_again, vouch,
+        },
         lock::lock,
         operator_client::{apply_failure, refuse_agents, refuse_without_a_person},
         options::apply_flags,
-        project::{open_run, refuse, trusted_run},
-        reports::{Reports, exit_code, tell_delivery},
-        screen::{LiveView, Screen},
-        session::{
-            fork_supervisor, make_workspace, refuse_unpriced, resolve_programs, run_session, supervisor_ref,
-            try_confinement,
-        },
+        project::{open_run, trusted_run},
+        reports::Reports,
+        screen::Screen,
+        session::{fork_supervisor, resolve_programs},
     },
-    report::documents::RunDocument,
-    runtime::{
-        ApplyError, Recovered, adopt, apply_offline, missing_files, operator_key, state_base, supervisors,
-        vouch_for,
-    },
-    store::{FsLog, Journal, RunFolder, StateFolder},
+    runtime::{Recovered, apply_offline, missing_files},
+    store::{RunFolder, StateFolder},
 };
 use rules::{
     domain::{FailureMode, Status, TaskId, Timestamp, is_same_name},
-    engine::{self, Fact, LaterSession, State},
+    engine::{self, Fact, State},
 };
 
 #[derive(Debug, Args)]
@@ -70,7 +66,7 @@ fn refuse_loosening(run: &RunFolder, arguments: &ResumeArgs, matches: &ArgMatche
 }
 
 pub fn resume(arguments: &ResumeArgs, matches: &ArgMatches, screen: &Screen) -> Result<u8, Failure> {
-    let mut supervisor = fork_supervisor()?;
+    let supervisor = fork_supervisor()?;
     let reports = Reports::of_session(&arguments.flags.reports)?;
     let (folder, run) = trusted_run(&arguments.of, &arguments.trust, screen)?;
     refuse_loosening(&run, arguments, matches)?;
@@ -83,126 +79,18 @@ pub fn resume(arguments: &ResumeArgs, matches: &ArgMatches, screen: &Screen) -> 
     if arguments.reopen {
         reopen(&folder, &run)?;
     }
-    let mut view = LiveView::default();
-    let mut recovered = open_run(&run, |state, record| view.take(state, record))?;
-    refuse_the_runs_own(&run, &recovered)?;
-    tell_what_is_cut_off(&run, &recovered, screen);
+    let (recovered, view) = open_later(&run, screen)?;
     refuse_changed_mission(&run, &recovered)?;
     reports.check_against(&recovered, &folder)?;
     // One that ended because somebody touched what it rests on ends anew, with what it rests on then.
     if recovered.finished.is_some() && !recovered.state.is_resumable() && !recovered.state.session.foreign {
-        return over(&run, &recovered.state, view, &reports, screen);
+        let words = format!("run {} has ended; there is nothing to resume\n", run.id());
+        return tell_again((&run, &recovered.state), view, &words, &reports, screen);
     }
-    let mut options = recovered.state.options.clone();
-    options.forget_session();
-    options.state_base = state_base(&folder);
+    let mut options = later_options(&folder, &recovered);
     apply_flags(&mut options, &arguments.flags, matches)?;
-    recovered.replan(&options).map_err(refuse)?;
-    refuse_unpriced(&recovered.state)?;
-    refuse_lost_folder(&recovered.state)?;
-    refuse_missing_files(&recovered.state)?;
-    let programs = resolve_programs(&recovered.state, &options, run.id())?;
-    let unconfined = try_confinement(&mut supervisor, &recovered.state, &options)?;
-    make_workspace(&recovered.state.plan.rules.workspace)?;
-
-    let io = |error| internal!("cannot write {}: {error}", run.journal().display());
-    // Last of what may fail: as long as nobody takes the turns over, they go on below their supervisor.
-    let mut keeping =
-        adopt(&run, &recovered, supervisor).map_err(|error| apply_failure(ApplyError::StillRuns(error)))?;
-    (keeping.adopted.warnings).extend(recovered.unsaid.map(str::to_owned));
-    let mission = recovered.started.mission_path.clone();
-    let state = recovered.state;
-    let file = FsLog::open(&run.journal(), recovered.end.offset).map_err(io)?;
-    let journal = Journal::new(file, &run.journal(), recovered.end);
-    let input = Fact::Resume(Box::new(LaterSession {
-        options,
-        supervisor: supervisor_ref(&keeping.supervisor),
-        rules: rules::engine::RULES,
-        kept: keeping.adopted.turns(),
-        last: recovered.worked_last,
-    }));
-    reports.clear()?;
-    let watchers = screen.watch(&run, true, &arguments.flags, programs.places.clone(), view);
-    let ending = run_session(
-        &run,
-        state,
-        journal,
-        keeping,
-        programs,
-        watchers.observers,
-        (input, None, mission, unconfined),
-    )
-    .map_err(|failure| reports.after_failure(&run, failure, screen))?;
-    Ok(reports.finish(&run, ending, watchers.view, screen))
-}
-
-fn tell_what_is_cut_off(run: &RunFolder, recovered: &Recovered, screen: &Screen) {
-    if let Some(torn) = recovered.torn {
-        screen.error(&format!(
-            "note: {torn} bytes of an interrupted write were cut off {}\n",
-            run.journal().display()
-        ));
-    }
-    if let Some(note) = recovered.unsaid {
-        screen.error(&format!("note: {note}\n"));
-    }
-}
-
-/// Vouches for a run that this machine's key knows nothing of, from here on in the name of whoever resumes it.
-fn vouch(run: &RunFolder, trusts: bool) -> Result<(), Failure> {
-    let by_agent = refuse_agents();
-    if !trusts && (operator_key().is_some() || by_agent.is_err()) {
-        return Ok(());
-    }
-    by_agent?;
-    vouch_for(run).map_err(apply_failure)
-}
-
-/// A run that has ended is reported once more.
-fn over(
-    run: &RunFolder,
-    state: &State,
-    view: LiveView,
-    reports: &Reports,
-    screen: &Screen,
-) -> Result<u8, Failure> {
-    // What it ended with says nothing of a folder in which its work is not.
-    refuse_missing_files(state)?;
-    screen.error(&format!("run {} has ended; there is nothing to resume\n", run.id()));
-    let view = view.into_view(state);
-    let outcome = rules::engine::outcome(state);
-    let document = RunDocument::of_session(state, &view, Some(&outcome));
-    screen.report(&document);
-    tell_delivery(state, screen);
-    let reported = reports.write(run, &document, screen);
-    Ok(exit_code(outcome.class.exit_code(), reported))
-}
-
-/// A folder that is gone is not made anew: the work that was done in it is not there.
-fn refuse_lost_folder(state: &State) -> Result<(), Failure> {
-    let folder = &state.options.mission_folder;
-    if folder.is_dir() {
-        return Ok(());
-    }
-    let from = state.moved_from.as_ref();
-    let from =
-        from.map_or_else(String::new, |from| format!("; the state was carried here from {}", from.display()));
-    Err(environment!("the folder of the mission, {}, is not there{from}", folder.display()).help(
-        "bring the mission's folder and its workspace with the state, or start a new run with `quorum run`",
-    ))
-}
-
-/// Refuses to resume to processes that the run itself started: the session gets a new supervisor, on which
-/// people's words depend.
-fn refuse_the_runs_own(run: &RunFolder, recovered: &Recovered) -> Result<(), Failure> {
-    if supervisor::is_of_the_run(run.id().as_str(), &supervisors(recovered)) {
-        return Err(environment!(
-            "run {} cannot be resumed by what it has started itself, nor from a namespace of processes without its own /proc",
-            run.id()
-        )
-        .help("a person, or a process outside of the run, must resume it"));
-    }
-    Ok(())
+    let later = LaterWork { run: &run, recovered, options, delivers: false, flags: &arguments.flags };
+    later.begin((supervisor, view), &reports, screen)
 }
 
 /// Withdraws what is to be done once more. It is durable before the session begins, which then finds it pending.
@@ -275,23 +163,6 @@ fn reopen(folder: &StateFolder, run: &RunFolder) -> Result<(), Failure> {
     refuse_active_titles(folder, run, &titles)?;
     let inputs: Vec<Fact> = gone.into_iter().map(Fact::Reopen).collect();
     apply_offline(run, &inputs).map_err(apply_failure).map(|_| ())
-}
-
-/// Accepted work must be there before anything is built on it.
-fn refuse_missing_files(state: &State) -> Result<(), Failure> {
-    const NAMED: usize = 10;
-    let missing = missing_files(state);
-    if missing.is_empty() {
-        return Ok(());
-    }
-    let name = |(id, path): &(TaskId, String)| format!("{path} (task '{}')", state.plan.title(*id));
-    let mut names: Vec<String> = missing.iter().take(NAMED).map(name).collect();
-    if missing.len() > NAMED {
-        names.push(format!("{} more", missing.len() - NAMED));
-    }
-    let workspace = state.plan.rules.workspace.display();
-    Err(environment!("files of accepted work are not in the workspace {workspace}: {}", names.join(", "))
-        .help("restore the workspace, or do these tasks again: `quorum resume --reopen`"))
 }
 
 fn done_task(state: &State, title: &str) -> Result<TaskId, Failure> {

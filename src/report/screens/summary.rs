@@ -210,14 +210,19 @@ fn next_commands(run: &RunDocument<'_>) -> Vec<String> {
     if run.undelivered > 0 {
         commands.push("quorum dlq list".to_owned());
     }
-    commands.extend(run.to_merge.iter().map(|name| format!("git merge {name}")));
+    let is_ok = run.ended.is_some_and(|outcome| outcome.class == OutcomeClass::Ok);
+    commands.extend(run.to_merge.iter().map(|name| match is_ok {
+        true => format!("quorum merge {id}"),
+        // What did not end well a person may take all the same, by other means.
+        false => format!("git merge {name}"),
+    }));
     commands.push(format!("quorum status {id}"));
     commands
 }
 
 /// A name as one word of a shell command. Names with control characters are shown without them: better a command that
 /// finds no gate than one that does something to the terminal.
-pub fn shell_word(name: &str) -> String {
+fn shell_word(name: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+,=".contains(c);
     if !name.is_empty() && name.chars().all(is_plain) {
         name.to_owned()

@@ -94,6 +94,7 @@ pub fn apply_offline(run: &RunFolder, inputs: &[Fact]) -> Result<State, ApplyErr
         let mut options = writer.state.options.clone();
         options.state_base = crate::runtime::recovery::moved::state_base(&run.state_folder());
         let resume = Fact::Resume(Box::new(LaterSession {
+            delivers: false,
             options,
             supervisor: recovered.last.supervisor,
             kept: Vec::new(),

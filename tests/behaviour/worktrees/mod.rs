@@ -218,7 +218,7 @@ fn the_branch_moves_only_where_it_may() {
     let never = merging("never", "echo x > x");
     let run = never.quorum(&["run", "mission.yaml", "--run-id", "r1"]).exits(0);
     run.stderr.says(&["accepted and not merged: 1 commit\n"]);
-    run.stdout.says(&["next: git merge refs/quorum/r1/main\n"]);
+    run.stdout.says(&["next: quorum merge r1\n"]);
     assert_eq!(subjects(&never, "main"), Vec::<String>::new());
     git(&never, &["merge", "-q", "--ff-only", "refs/quorum/r1/main"]);
     assert_eq!(never.read("x"), "x\n");

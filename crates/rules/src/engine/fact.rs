@@ -282,6 +282,9 @@ pub struct LaterSession {
     pub rules: u32,
     /// When the last session is known to have worked last.
     pub last: Option<Timestamp>,
+    /// A person wants the accepted work merged, whatever became of it before: `quorum merge`.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub delivers: bool,
 }
 
 /// What is seen of a turn while it is under way.

@@ -40,6 +40,7 @@ impl Fact {
     /// A session goes on with these options, and takes over nothing.
     pub fn resume(options: RunOptions) -> Self {
         Self::Resume(Box::new(LaterSession {
+            delivers: false,
             options,
             supervisor: SupervisorRef::default(),
             rules: RULES,
@@ -237,6 +238,7 @@ impl Simulation {
         let pending = pending_effects(&self.state);
         self.todo.extend(pending);
         let input = Fact::Resume(Box::new(LaterSession {
+            delivers: false,
             options: self.state.options.clone(),
             supervisor: SupervisorRef::default(),
             rules: crate::engine::RULES,

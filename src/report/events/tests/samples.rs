@@ -60,6 +60,7 @@ pub fn run_samples() -> Vec<Event> {
     vec![
         Event::Run(RunEvent::Started(Box::new(run_started()))),
         Event::Run(RunEvent::Resumed(Box::new(LaterSession {
+            delivers: false,
             options: RunOptions::default(),
             supervisor: SupervisorRef::default(),
             kept: Vec::new(),

@@ -30,6 +30,7 @@ use crate::executor::error::WorkError;
 use crate::store::RunFolder;
 use rules::domain::{Status, TaskId};
 use rules::engine::{self, FileFact, State};
+use rules::mission::model::MergeInto;
 use rules::plan::{HiddenFiles, Plan};
 use supervisor::files;
 use supervisor::files::if_there;
@@ -184,6 +185,15 @@ pub fn run_diff(run: &RunFolder, state: &State) -> Result<Vec<u8>, WorkError> {
         return Ok(Vec::new());
     };
     Ok(Worktrees::at_rest(run).git().run(["diff", START, landed])?.stdout)
+}
+
+/// Whether the user's repository has the accepted work of a run where it is wanted. Blocks.
+///
+/// # Errors
+/// Where the reference of the run is not what its record says, or in the words of git.
+pub fn has_work_of(run: &RunFolder, state: &State, into: &MergeInto) -> Result<bool, WorkError> {
+    let is_any = state.landed.is_some();
+    Ok(is_any && Worktrees::of(run, state).has_accepted(&state.plan.rules.workspace, into)?)
 }
 
 /// Has files in a worktree say what git stores of them, where git can tell. Blocks.

@@ -401,7 +401,9 @@ impl Worktrees {
         if user.comes_before(main, &head)? {
             return Ok(());
         }
-        if head != start && before != Some(&*head) {
+        // A reference that somebody else has moved there says nothing: what only it has would be lost.
+        let is_earlier = before == Some(&*head) && user.comes_before(&head, main)?;
+        if head != start && !is_earlier {
             return Err(refused("your branch has moved since the run began"));
         }
         let branch = user.branch()?;
@@ -442,6 +444,28 @@ impl Worktrees {
         replace(&self.moving(), &format!("refs/heads/{branch}"))?;
         let moved = user.move_branch(branch, main);
         self.finish_move(user).and(moved)
+    }
+
+    /// Whether the user's repository has the work that was accepted where it is wanted, whole.
+    pub fn has_accepted(&self, workspace: &Path, into: &MergeInto) -> Result<bool, WorkError> {
+        let user = User::open(workspace, true)?;
+        let (name, main) = (format!("refs/quorum/{}/main", self.run), self.recorded()?);
+        let Some(brought) = user.git().resolve(&name)? else {
+            return Ok(false);
+        };
+        if brought != main {
+            return Err(refused(format!(
+                "{name} is {brought}, and the record of the run says {main}: somebody has moved it"
+            )));
+        }
+        let branch = match into {
+            MergeInto::FastForward => "HEAD".to_owned(),
+            MergeInto::Branch(branch) => format!("refs/heads/{branch}"),
+            MergeInto::Never => return Ok(false),
+        };
+        Ok(!self.moving().exists()
+            && user.git().resolve(&branch)?.is_some()
+            && user.comes_before(&main, &branch)?)
     }
 
     /// The file that says between which commits the user's checkout is being moved, or which branch is.

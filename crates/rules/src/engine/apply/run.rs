@@ -27,7 +27,7 @@ pub fn change(state: &mut State, event: &RunEvent) {
             state.sessions += 1;
             (state.audit.out, state.audit.of_session, state.delivering) = (false, 0, false);
             // What failed is tried again.
-            state.delivery.take_if(|delivery| delivery.why.is_some());
+            state.delivery.take_if(|delivery| resume.delivers || delivery.why.is_some());
             state.options = resume.options.clone();
             note_written_off(state);
             state.phase = RunPhase::Running;
