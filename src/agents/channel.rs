@@ -261,14 +261,15 @@ fn web_address(text: &str) -> Result<Url, ChannelError> {
 /// The body of a post. A service that wants a form of its own gets title and text.
 fn body(form: ChannelType, notification: &Value) -> Value {
     let part = |key: &str| notification[key].as_str().unwrap_or_default();
-    let (title, text) = (part("title"), part("text"));
-    let line = if text.is_empty() { "" } else { "\n" };
+    let title = part("title");
+    let below = [part("text"), part("link")].into_iter().filter(|text| !text.is_empty());
+    let text: String = below.flat_map(|text| ["\n", text]).collect();
     match form {
         ChannelType::Slack => {
             let escaped = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-            json!({"text": format!("*{}*{line}{}", escaped(title), escaped(text))})
+            json!({"text": format!("*{}*{}", escaped(title), escaped(&text))})
         }
-        ChannelType::Telegram => json!({"text": format!("{title}{line}{text}")}),
+        ChannelType::Telegram => json!({"text": format!("{title}{text}")}),
         _ => notification.clone(),
     }
 }

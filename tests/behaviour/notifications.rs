@@ -322,6 +322,38 @@ fn work_that_waits_for_a_person_is_told_of_with_the_id_to_answer() {
 }
 
 #[test]
+fn a_notification_leads_to_the_page_where_it_is_decided() {
+    let workspace = Mission::new()
+        .agent("w", "true")
+        .key("channels", json!({"ops": {"type": "file", "path": "notes"}}))
+        .settings(json!({"defaultChannels": ["ops"], "serve": {"url": "http://build.example:8080/"}}))
+        .task("t", |t| t.set("review", "required"))
+        .task("door", |t| t.unreviewed().approved())
+        .workspace();
+    workspace.quorum(&["run", "--run-id", "r1"]).exits(6);
+    let notes = workspace.lines("notes");
+    let links: Vec<Value> =
+        notes.iter().map(|note| serde_json::from_str::<Value>(note).unwrap()["link"].take()).collect();
+    let page = "http://build.example:8080/runs/r1";
+    for link in [format!("{page}/inbox#r1.0.1"), format!("{page}/inbox#r1.1.1"), page.to_owned()] {
+        assert!(links.contains(&json!(link)), "{link}: {links:?}");
+    }
+    let wrong = workspace.tap(|mission| mission.settings(json!({"serve": {"url": "build.example"}})));
+    wrong.quorum(&["run"]).exits(2).says(&["an http or https URL"]);
+}
+
+#[test]
+fn slack_is_given_the_link_in_its_text() {
+    let receiver = Receiver::that(&[Answer::Status(200)]);
+    let channel = format!("type: slack, url: 'http://{}/services/T1/B1/x'", receiver.address);
+    let workspace = with_channel(MISSION, &channel);
+    workspace.write("quorum.yaml", "settings: {serve: {url: 'http://127.0.0.1:8080'}}\n");
+    workspace.quorum(&["run", "mission.yaml", "--run-id", "r1"]).exits(0);
+    let text = "*[release] the run ended: ok*\n1 done of 1 tasks\nhttp://127.0.0.1:8080/runs/r1";
+    assert_eq!(receiver.documents()[0], json!({"text": text}));
+}
+
+#[test]
 fn an_unknown_channel_is_a_load_error() {
     let workspace =
         Workspace::with(&MISSION.replace("@channel", "type: file, path: f").replace("[ops]", "[opps]"));

@@ -16,7 +16,7 @@ use crate::{
         folds::track_record::{JudgeCounter, RecordKey, TrackRecord},
     },
     runtime::{RunOrigin, operator_key, vouched},
-    store::RunFolder,
+    store::{Reader, RunFolder},
 };
 use rules::domain::{Millis, Timestamp};
 
@@ -109,18 +109,21 @@ impl Counted {
 
 /// Counts one run; `None` where it began before the time that is asked for.
 fn count(run: &RunFolder, since: Option<Timestamp>, by: StatsBy) -> Result<Option<TrackRecord>, Failure> {
+    // The first record tells whether the others are worth reading; one that cannot be read is told of below.
+    let first = Reader::open(&run.journal()).and_then(|mut reader| reader.next_record());
+    if let Ok(Some(first)) = first
+        && Some(first.at) < since
+    {
+        return Ok(None);
+    }
     let (mut view, mut judges) = (LiveView::default(), JudgeCounter::default());
-    let (mut record, mut begun) = (TrackRecord::default(), None);
+    let mut record = TrackRecord::default();
     let recovered = open_run(run, |state, told| {
-        begun.get_or_insert(told.at);
         view.take(state, told);
         if let (StatsBy::Judge, Some(view)) = (by, view.view()) {
             judges.take(&mut record, state, view, told.at, &told.events);
         }
     })?;
-    if begun < since {
-        return Ok(None);
-    }
     let view = view.into_view(&recovered.state);
     let key = match by {
         StatsBy::Judge => return Ok(Some(record)),

@@ -222,7 +222,7 @@ fn next_commands(run: &RunDocument<'_>) -> Vec<String> {
 
 /// A name as one word of a shell command. Names with control characters are shown without them: better a command that
 /// finds no gate than one that does something to the terminal.
-fn shell_word(name: &str) -> String {
+pub fn shell_word(name: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+,=".contains(c);
     if !name.is_empty() && name.chars().all(is_plain) {
         name.to_owned()

@@ -60,6 +60,8 @@ pub struct Notification<'a> {
     hold: Option<&'a str>,
     /// The id for `quorum approve`.
     approval: Option<String>,
+    /// The page of `quorum serve` that shows it, or where it is decided; `null` without `settings.serve.url`.
+    link: Option<String>,
     /// Why a person is asked.
     reason: Option<WaitingReason>,
     /// How the task failed.
@@ -94,6 +96,7 @@ pub fn document(plan: &Plan, run: &RunId, number: u32, channel: &str, notice: &N
         task,
         gate,
         hold,
+        link: plan.recipe.settings.serve.url.as_deref().map(|url| link(url, run, notice, approval)),
         approval: approval.map(|(of, number)| format!("{run}.{of}.{number}")),
         reason: notice.waiting,
         mode: notice.mode,
@@ -102,6 +105,16 @@ pub fn document(plan: &Plan, run: &RunId, number: u32, channel: &str, notice: &N
         outcome: notice.outcome.map(|outcome| outcome.as_str()),
         exit_code: notice.outcome.map(|outcome| outcome.exit_code()),
     })
+}
+
+/// The page where a notice is decided, else that of its run.
+fn link(url: &str, run: &RunId, notice: &Notice, approval: Option<(HoldOwner, u32)>) -> String {
+    let page = format!("{}/runs/{run}", url.trim_end_matches('/'));
+    match approval {
+        Some((of, number)) => format!("{page}/inbox#{run}.{of}.{number}"),
+        None if notice.topic == Topic::GateFailed => format!("{page}/inbox"),
+        None => page,
+    }
 }
 
 fn severity(notice: &Notice) -> &'static str {

@@ -7,6 +7,7 @@ use serde::Serialize;
 use crate::report::{
     documents::{InboxDocument, RunDocument, runs::RunRow},
     folds::history::Histories,
+    screens::summary::shell_word,
 };
 use rules::{domain::TaskId, engine::GateStanding};
 
@@ -89,11 +90,12 @@ pub fn inbox_page(told: &InboxInput<'_>) -> Result<String, minijinja::Error> {
     let stories: Result<Vec<Value>, minijinja::Error> = waits
         .iter()
         .map(|wait| match wait.task_id.and_then(|task| Some((task, told.page.histories.task(task)?))) {
-            Some((task, history)) => story(&environment, &told.page, task, history, false),
+            Some((task, history)) => story(&environment, &told.page, task, history, true),
             None => Ok(Value::from("")),
         })
         .collect();
-    let gates = run.gates.iter().filter(|gate| gate.state == GateStanding::Failed);
+    let failed = run.gates.iter().filter(|gate| gate.state == GateStanding::Failed);
+    let gates = failed.map(|gate| (gate, shell_word(gate.name)));
     let open = told.open.iter().take(OFFERED).map(|task| (task.0, run.tasks.title(*task)));
     let page = context! {
         run => Serde(run),

@@ -26,6 +26,7 @@ use super::command_line::CommandLine;
 use super::middleware::{Clarification, Middleware};
 use super::preset::Preset;
 use super::rubric::Rubric;
+use super::serve::ServeSettings;
 use super::sla::Sla;
 use super::stages::{ExtraStage, RedTeam, Vision};
 use super::task::Task;
@@ -216,6 +217,8 @@ keys! {
         "prices" prices: Named<Price>;
         /// Channels of notifications that name none: waiting approvals, failed tasks and gates, the end of the run.
         "defaultChannels" default_channels: Option<Box<[Box<str>]>> as ChannelName;
+        /// Where people reach the pages of runs.
+        "serve" serve: ServeSettings;
         /// How worktrees are prepared and merged, where tasks are isolated in them.
         "worktree" worktree: Worktree;
         /// How work is handed to workers on other machines, for agents with a `queue`.

@@ -18,6 +18,7 @@
 //! | `permissions` | `permissions` of an agent: what its program may do, and how long a person is waited for |
 //! | `preset` | presets: how the program of an agent is started and read, as data |
 //! | `rubric` | `rubrics`: what a judge grades work by (10) |
+//! | `serve` | where people reach the pages of runs |
 //! | `sla` | what is said and done about deadlines (14) |
 //! | `stages` | what judges work behind its verification: `stages`, `redTeam` and `vision` (6.7, 15) |
 //! | `task` | tasks, as the file describes them |
@@ -110,6 +111,7 @@ mod mission;
 mod permissions;
 mod preset;
 mod rubric;
+mod serve;
 mod sla;
 mod stages;
 mod task;
