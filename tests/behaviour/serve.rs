@@ -60,7 +60,7 @@ fn runs_are_read_and_a_decision_goes_on_as_one_at_a_terminal_does() {
     ]);
     for (name, value) in [
         ("x-content-type-options", "nosniff"),
-        ("referrer-policy", "no-referrer"),
+        ("referrer-policy", "same-origin"),
         ("cache-control", "no-store"),
     ] {
         assert_eq!(page.header(name), Some(value));

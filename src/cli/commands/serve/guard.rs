@@ -12,7 +12,8 @@ use super::served_folder::PageServer;
 /// The headers of every answer. Nothing comes from elsewhere, nothing is kept, and nobody frames it.
 const HEADERS: [(HeaderName, &str); 4] = [
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-    (header::REFERRER_POLICY, "no-referrer"),
+    // Nobody else is told of a page. Without any referrer browsers send forms with no origin, too.
+    (header::REFERRER_POLICY, "same-origin"),
     (header::CACHE_CONTROL, "no-store"),
     (header::X_FRAME_OPTIONS, "DENY"),
 ];
