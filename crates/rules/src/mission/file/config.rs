@@ -141,6 +141,8 @@ settings:
   worktree: {copy: [a], link: [b], setup: c}
   calibration: {file: f}
   workers: {exchange: e, lease: 5s}
+  telemetry: {otlp: 'http://c', file: f}
+  serve: {url: 'http://s'}
   budget: {maxCost: 1, maxTokens: 1, maxRequests: 1, maxTime: 1m, reserveForJudging: 0.2}
 agents: {a: {run: x}}
 ";
